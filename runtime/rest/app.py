@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from runtime.api.errors import ConfigError
 from runtime.herder.errors import HerderError
 from runtime.host.port import HostError, HostRequestError
-from runtime.kafka.errors import KafkaProblem
+from runtime.kafka.errors import ClientConfigError, KafkaProblem
 from runtime.rest.http.answers import RouterError, error, on_router_error
 from runtime.rest.http.receiving import BodyMemory
 from runtime.rest.resource import RawPaths
@@ -32,6 +32,7 @@ def application(routes: Sequence[Route], body_memory: BodyMemory | None = None) 
             HTTPException: _on_starlette,
             HerderError: _on_herder,
             KafkaProblem: _on_unavailable,
+            ClientConfigError: _on_config,
             TimeoutError: _on_unavailable,
             HostError: _on_plugin,
             ConfigError: _on_config,
@@ -68,7 +69,7 @@ async def _on_plugin(_: Request, e: Exception) -> Response:
 
 
 async def _on_config(_: Request, e: Exception) -> Response:
-    """A config provider could not resolve a variable of a stored config."""
+    """A variable of a stored configuration cannot be resolved, or its overrides of Kafka's clients cannot be used."""
     return error(400, str(e))
 
 

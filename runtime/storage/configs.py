@@ -151,6 +151,11 @@ class ConfigStore:
         """All connectors that have a configuration."""
         return [name for name, entry in self._entries.items() if entry.config is not None]
 
+    def config(self, name: str) -> Mapping[str, str] | None:
+        """The configuration of a connector; None if it does not exist."""
+        stored = self.connector(name)
+        return None if stored is None else stored.config
+
     def connector(self, name: str) -> StoredConnector | None:
         """The connector as stored now; None if it does not exist."""
         entry = self._entries.get(name)

@@ -18,6 +18,7 @@ from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
 from runtime.herder.configs.checks import WorkerChecks
 from runtime.herder.configs.resolving_host import ResolvingHost, has_class
+from runtime.herder.configs.sink_clusters import SinkClusters
 from runtime.herder.configs.task_specs import offsets_topic
 from runtime.herder.connector_entries import ConnectorEntries
 from runtime.herder.control.connector_locks import ConnectorLocks
@@ -48,7 +49,6 @@ from runtime.herder.monitoring.stalls import Stalls
 from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.orphans import Orphans
-from runtime.herder.offsets.seek import SeekResolver
 from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.stored_offsets import SourceTransactions, StoredOffsets
 from runtime.herder.plugin_reload import PluginReload
@@ -188,10 +188,11 @@ def assemble(
     if storage.member is not None:
         storage.member.subscribe_losses(engine.revoke_leases)
 
+    clusters = SinkClusters(config, host, configs.config, outside.groups, outside.positions)
     settling = GroupSettling(connectors, statuses, group, peers)
 
     locks = ConnectorLocks()
-    stored_offsets = StoredOffsets(offsets, groups, SourceTransactions(config, host, outside.new_writer))
+    stored_offsets = StoredOffsets(offsets, clusters, SourceTransactions(config, host, outside.new_writer))
     changes = OffsetChanges(journal, configs, stored_offsets, settling, locks, lambda: group.leads)
     tracking = TopicTracking(config.topic_tracking, config.topic_tracking_reset)
     herder = Herder(configs, statuses, host, connectors, entries, tracking, locks, changes, group)
@@ -216,8 +217,8 @@ def assemble(
         return connector_limit(configs.connector(name), config.providers)
 
     progress = ProgressWatch(herder, board, events, stalls, expiry, config.progress, limit_of)
-    lag, seek = OffsetProgress(positions, worker_offsets, _isolation(config)), SeekResolver(positions)
-    offset_views = OffsetViews(herder, offset_requests, stored_offsets, journal, lag, seek, stalls, expiry)
+    lag = OffsetProgress(worker_offsets, _isolation(config))
+    offset_views = OffsetViews(herder, offset_requests, stored_offsets, journal, lag, clusters, stalls, expiry)
     policy = config.client_policy
     metrics = Metrics(herder, statuses, board, engine, stalls, restarts, policy, limit_of, lambda: health.ready)
 
@@ -243,7 +244,7 @@ def assemble(
         offset_requests, changes, progress,
         application([*served, openapi_route(served)], body_memory), application(admin, body_memory),
         loggers, lines,
-        TaskServices(config, engine, offsets, statuses, groups, board, host, task_fencing),
+        TaskServices(config, engine, offsets, statuses, clusters, board, host, task_fencing),
         RequestsBetweenWorkers(keys, callers, clients, leader),
     )  # fmt: skip
 
@@ -277,11 +278,7 @@ def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore) ->
         except ClientConfigError as e:
             raise ConfigError(str(e)) from None
 
-    def stored(name: str) -> Mapping[str, str] | None:
-        found = configs.connector(name)
-        return found.config if found else None
-
-    return ConnectorOffsets(worker, spec, clients, stored, topic_in, configs.names)
+    return ConnectorOffsets(worker, spec, clients, configs.config, topic_in, configs.names)
 
 
 def _topic(storage: Storage, prefix: str, single: bool = False) -> TopicSpec:

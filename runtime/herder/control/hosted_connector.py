@@ -94,8 +94,8 @@ class HostedConnector:
 
     async def show_rest(self, stored: StoredConnector, state: State, restart: bool) -> bool:
         """Report the state of a connector at rest. Returns True if FAILED is reported instead, as in Connect, because
-        the connector has failed or could not start."""
-        failed = self._instance.failed and self._instance.is_of(stored) and not restart
+        the connector could not start, or has failed and is only paused."""
+        failed = state is State.PAUSED and self._instance.failed and self._instance.is_of(stored) and not restart
         if restart:
             self.release()
         trace = await self._refusal(stored)

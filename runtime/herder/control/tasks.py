@@ -15,12 +15,13 @@ from runtime.config.worker_config import WorkerConfig
 from runtime.engine.port import Engine, StartRefused
 from runtime.herder.configs import task_specs
 from runtime.herder.configs.resolving_host import ResolvingHost
+from runtime.herder.configs.sink_clusters import SinkClusters
 from runtime.herder.configs.task_specs import TaskRequest
 from runtime.herder.configs.topic_creation import topic_groups
 from runtime.herder.control.owned_units import OwnedUnits
 from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import ConnectorInfo
-from runtime.kafka.errors import ClientConfigError
+from runtime.kafka.errors import ClientConfigError, KafkaProblem
 from runtime.kafka.groups import Groups
 from runtime.kafka.request_batcher import RequestBatcher
 from runtime.model.rate_limit import UNLIMITED, RateLimit
@@ -51,6 +52,8 @@ def connector_limit(
 
 log = logging.getLogger(__name__)
 
+_OTHER_CLUSTER_TIMEOUT = 5.0  # seconds for which a start waits for a cluster that is not the worker's
+
 
 class FencingFailed(Exception):
     """Earlier tasks of an exactly-once source could not be fenced, and trying again would not help."""
@@ -80,7 +83,7 @@ class TaskServices:
     engine: Engine
     offsets: ConnectorOffsets
     statuses: StatusStore
-    groups: Groups
+    clusters: SinkClusters
     board: StatusBoard
     host: ResolvingHost
     fencing: SourceFencing | None = None
@@ -267,7 +270,7 @@ class Tasks:
             resolved = await self._services.host.resolve_stored(self._name, orders[0].connector_config)
             first = replace(orders[0], connector_config=resolved)
             offsets = await self._prepare(first, [order.task for order in orders])
-        except (ConfigError, FencingFailed, OffsetTopicUnusable) as e:
+        except (ConfigError, ClientConfigError, FencingFailed, OffsetTopicUnusable) as e:
             for order in orders:
                 self._fail_task(order, paused, e)
             return
@@ -302,7 +305,11 @@ class Tasks:
                 await self._services.offsets.open(self._name)
                 return []
             return await self._offsets()
-        await self._evict(order, tasks)
+        cluster = await self._services.clusters.of_resolved(self._name, order.connector_config)
+        if cluster.is_workers:
+            await self._evict(cluster.groups, order, tasks)
+        else:
+            await self._try_to_evict(cluster.groups, order, tasks)
         return []
 
     async def _spec(
@@ -333,7 +340,16 @@ class Tasks:
     async def _read_offsets(self, names: Sequence[str]) -> Mapping[str, list[SourceOffset]]:
         return dict.fromkeys(names, await self._offsets())
 
-    async def _evict(self, order: TaskRequest, tasks: Collection[int]) -> None:
+    async def _try_to_evict(self, groups: Groups, order: TaskRequest, tasks: Collection[int]) -> None:
+        """The task itself reports a cluster that does not respond. Nothing is evicted after the time limit: a member
+        with its client id may then be the task that starts now."""
+        try:
+            await asyncio.wait_for(self._evict(groups, order, tasks), _OTHER_CLUSTER_TIMEOUT)
+        except (KafkaProblem, TimeoutError) as e:
+            why = str(e) or f"no response within {_OTHER_CLUSTER_TIMEOUT:g} seconds"
+            log.warning("%s: dead members of the consumer group stay until their sessions expire: %s", self._name, why)
+
+    async def _evict(self, groups: Groups, order: TaskRequest, tasks: Collection[int]) -> None:
         """Evict members that died without leaving, which would keep their partitions until their sessions expire. A
         task has one owner, so that members with the client ids of these tasks are remains of earlier runs."""
         group = task_specs.group_id(self._name, order.connector_config)
@@ -341,11 +357,11 @@ class Tasks:
         unreported, self._unreported = self._unreported, set()
         if searched := {*(set(tasks) - self._checked), *unreported}:
             lost = {task_specs.client_id("consumer", self._name, task) for task in searched}
-            members |= {m.member_id for m in await self._services.groups.members(group) if m.client_id in lost}
+            members |= {m.member_id for m in await groups.members(group) if m.client_id in lost}
             self._checked |= set(tasks)
         if members:
             log.info("%s: removing %d dead member(s) from consumer group %s", self._name, len(members), group)
-            await self._services.groups.evict(group, members)
+            await groups.evict(group, members)
 
     async def _stop(self, tasks: set[int]) -> None:
         graceful = self._services.worker.graceful

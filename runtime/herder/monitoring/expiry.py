@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 
+from runtime.herder.configs.sink_clusters import is_elsewhere
 from runtime.model.states import TargetState
 from runtime.storage.configs import ConfigStore
 from runtime.storage.journal import OffsetJournal
@@ -37,10 +38,10 @@ class Expiry:
 
     async def expires_at(self, name: str) -> int | None:
         """When the offsets of a STOPPED sink expire, in milliseconds since 1970; None if they do not expire, or if the
-        retention is unknown."""
+        retention is unknown, as that of another cluster than the worker's."""
         stored = self._configs.connector(name)
         since = self._since(name)
-        if stored is None or stored.target is not TargetState.STOPPED or since is None:
+        if stored is None or stored.target is not TargetState.STOPPED or since is None or is_elsewhere(stored.config):
             return None
         retention = await self._known_retention()
         return None if retention is None else since + retention

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from runtime.api.errors import ConfigError
 from runtime.api.java_compat.regex.limited import LimitedMatch
 from runtime.herder.answers import DetailedOffsetsAnswer, HistoryAnswer, PastChangeAnswer, ResolvedAnswer
+from runtime.herder.configs.sink_clusters import SinkClusters
 from runtime.herder.errors import BadRequest
 from runtime.herder.herder import Herder
 from runtime.herder.monitoring.expiry import Expiry
@@ -23,11 +24,11 @@ class OffsetViews:
 
     def __init__(
         self, herder: Herder, offset_requests: OffsetRequests, offsets: StoredOffsets, journal: OffsetJournal,
-        progress: OffsetProgress, seek: SeekResolver, stalls: Stalls, expiry: Expiry,
+        progress: OffsetProgress, clusters: SinkClusters, stalls: Stalls, expiry: Expiry,
     ) -> None:  # fmt: skip
         self._herder, self._offset_requests, self._offsets = herder, offset_requests, offsets
         self._journal = journal
-        self._progress, self._seek = progress, seek
+        self._progress, self._clusters = progress, clusters
         self._stalls, self._expiry = stalls, expiry
 
     async def detail(self, name: str) -> DetailedOffsetsAnswer:
@@ -36,9 +37,12 @@ class OffsetViews:
         config = self._herder.stored(name).config
         group = await self._offset_requests.group(name, config)
         entries = await self._offsets.read(name, group)
-        isolation = await self._offset_requests.isolation(config) if group is not None else None
+        positions = isolation = None
+        if group is not None:
+            positions = (await self._clusters.of(name, config)).positions
+            isolation = await self._offset_requests.isolation(config)
         return {
-            "offsets": await self._progress.detail(name, group is not None, entries, isolation),
+            "offsets": await self._progress.detail(name, entries, positions, isolation),
             "stalled": sorted(self._stalls.stalled(name)),
             "expires_at": await self._expiry.expires_at(name) if group is not None and entries else None,
         }
@@ -54,8 +58,9 @@ class OffsetViews:
             raise BadRequest(f"{name} is a source connector; only offsets of sink connectors can be resolved")
         entries = topic_partitions(await self._offsets.read(name, group))
         committed = {at: offset for at, offset in entries.items() if offset is not None}
+        seek = SeekResolver((await self._clusters.of(name)).positions)
         try:
-            return await self._seek.resolve(committed, _reads(await self._offset_requests.resolved(name)), wanted)
+            return await seek.resolve(committed, _reads(await self._offset_requests.resolved(name)), wanted)
         except ConfigError as error:
             raise BadRequest(str(error)) from None
 

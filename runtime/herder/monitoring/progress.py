@@ -21,30 +21,33 @@ CACHE_SECONDS = 1.0
 class OffsetProgress:
     """Adds lag or age to offsets. Event loop only; concurrent requests for a connector share one query of Kafka."""
 
-    def __init__(self, positions: Positions, store: OffsetStore, isolation: str) -> None:
+    def __init__(self, store: OffsetStore, isolation: str) -> None:
         """`isolation` is the `isolation.level` of sinks that do not set their own."""
-        self._positions, self._store, self._isolation = positions, store, isolation
+        self._store, self._isolation = store, isolation
         self._queries: dict[str, tuple[float, asyncio.Task[list[DetailedOffset]]]] = {}  # with their start times
 
     async def detail(
-        self, name: str, sink: bool, entries: Sequence[OffsetEntry], isolation: str | None = None
+        self, name: str, entries: Sequence[OffsetEntry], sink: Positions | None, isolation: str | None = None
     ) -> list[DetailedOffset]:
-        """Each entry with `end` and `lag` (`records`, `ms`) for sinks, `written` and `age_ms` for sources. `isolation`
-        is the sink's own `isolation.level`.
+        """Each entry with `end` and `lag` (`records`, `ms`) for sinks, `written` and `age_ms` for sources. `sink`
+        answers about a sink's topics, and `isolation` is its own `isolation.level`.
 
         `records` is 0 if the sink can read none of them: markers of transactions have offsets, too. `ms` is the age of
         the next record to read in milliseconds; null if the record has no timestamp."""
         self._forget_old()
         if name not in self._queries:
-            query = self._of_sink(entries, isolation or self._isolation) if sink else self._of_source(name, entries)
+            level = isolation or self._isolation
+            query = self._of_source(name, entries) if sink is None else self._of_sink(entries, sink, level)
             self._queries[name] = time.monotonic(), asyncio.create_task(query)
         return await asyncio.shield(self._queries[name][1])
 
-    async def _of_sink(self, entries: Sequence[OffsetEntry], isolation: str) -> list[DetailedOffset]:
+    async def _of_sink(
+        self, entries: Sequence[OffsetEntry], positions: Positions, isolation: str
+    ) -> list[DetailedOffset]:
         committed = {at: o for at, o in topic_partitions(entries).items() if o is not None}
-        ends = await self._positions.ends(list(committed))
+        ends = await positions.ends(list(committed))
         behind = {at: o for at, o in committed.items() if o < ends.get(at, 0)}
-        following = await self._positions.next_records(behind, isolation)
+        following = await positions.next_records(behind, isolation)
         now = int(time.time() * 1000)
 
         def lag(at: TopicPartition) -> LagAnswer | None:

@@ -90,7 +90,8 @@ class OffsetRequests:
                 raise Conflict(f"Connector {name} already exists")
             with _CreationStep(name, "validate offsets"):
                 group = await self.group(name, checked)
-                offsets = await self._checked(name, group, offsets)
+                with self._offsets.configured(name, checked):
+                    offsets = await self._checked(name, group, offsets)
                 definite = await self._ask(checked, group, offsets)
                 await self._settled(name)
             with self._offsets.configured(name, checked):
@@ -150,7 +151,7 @@ class OffsetRequests:
             return offsets
         entries = [sink_entry(t, p, o) for (t, p), o in parse_sink_offsets(offsets).items()]
         try:
-            await self._offsets.check_sink(group, entries)
+            await self._offsets.check_sink(name, group, entries)
         except GroupError as e:
             raise BadRequest(_refused("alter", name, e)) from None
         return entries

@@ -138,7 +138,7 @@ def _target(value: Any, now: datetime) -> SeekTarget:
 
 
 class SeekResolver:
-    """Resolves targets. Event loop only."""
+    """Resolves targets against the topics of one cluster. Event loop only."""
 
     def __init__(self, positions: Positions) -> None:
         self._positions = positions

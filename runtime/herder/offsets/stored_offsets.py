@@ -11,6 +11,7 @@ from runtime.config.exactly_once import task_transactional_id
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs import task_specs
 from runtime.herder.configs.resolving_host import ResolvingHost
+from runtime.herder.configs.sink_clusters import SinkClusters
 from runtime.herder.configs.task_specs import offsets_topic
 from runtime.kafka.clients.settings import client_config
 from runtime.kafka.errors import GroupError, KafkaProblem, TransactionOpen
@@ -61,15 +62,17 @@ class StoredOffsets:
     Every call raises BrokerUnavailable if Kafka does not answer and GroupError if Kafka refuses; every call may be
     repeated."""
 
-    def __init__(self, store: ConnectorOffsets, groups: Groups, transactions: SourceTransactions | None = None) -> None:
+    def __init__(
+        self, store: ConnectorOffsets, clusters: SinkClusters, transactions: SourceTransactions | None = None
+    ) -> None:
         """`transactions` for offsets of sources; without them offsets are not written in transactions."""
-        self._store, self._groups, self._transactions = store, groups, transactions
+        self._store, self._clusters, self._transactions = store, clusters, transactions
         self._configs: dict[str, Mapping[str, str] | None] = {}
         self._confirm: dict[str, Callable[[], Awaitable[None]]] = {}
 
     @contextmanager
     def configured(self, name: str, config: Mapping[str, str] | None) -> Iterator[None]:
-        """While the block runs, use the offset topic and the producer that this configuration describes, for a
+        """While the block runs, use the offset topic and the clients that this configuration describes, for a
         connector that is not stored yet or no longer stored."""
         before, self._configs[name] = self._configs.get(name), config
         try:
@@ -95,7 +98,7 @@ class StoredOffsets:
     async def read(self, name: str, group: str | None) -> list[OffsetEntry]:
         """All offsets of a connector."""
         if group is not None:
-            committed = await self._groups.committed(group)
+            committed = await (await self._groups(name)).committed(group)
             return [sink_entry(t, p, o) for (t, p), o in sorted(committed.items())]
         await self._store.read_to_end(name)
         return [(o.partition, o.offset) for o in self._store.offsets(name)]
@@ -119,9 +122,9 @@ class StoredOffsets:
                 await self._store.alter(name, list(offsets), writer)
             return
         wanted = topic_partitions(offsets)
-        await self._evict_ours(name, group)
-        await self._groups.alter(group, {tp: o for tp, o in wanted.items() if o is not None})
-        await self._groups.delete_offsets(group, [tp for tp, o in wanted.items() if o is None])
+        groups = await self._evict_ours(name, group)
+        await groups.alter(group, {tp: o for tp, o in wanted.items() if o is not None})
+        await groups.delete_offsets(group, [tp for tp, o in wanted.items() if o is None])
 
     def _transaction(self, name: str) -> AbstractAsyncContextManager[TransactionalWriter | None]:
         if self._transactions is None:
@@ -133,22 +136,27 @@ class StoredOffsets:
         if group is None:
             await self.set(name, None, [(partition, None) for partition, _ in await self.read(name, None)])
             return
-        await self._evict_ours(name, group)
-        await self._groups.delete(group)
+        await (await self._evict_ours(name, group)).delete(group)
 
-    async def check_sink(self, group: str, offsets: Sequence[OffsetEntry]) -> None:
+    async def check_sink(self, name: str, group: str, offsets: Sequence[OffsetEntry]) -> None:
         """Raises GroupError if Kafka would refuse these offsets: a partition does not exist, or there is nothing to
         reset."""
-        await self._groups.check_partitions(topic_partitions(offsets))
-        if all(offset is None for _, offset in offsets) and not await self._groups.exists(group):
+        groups = await self._groups(name)
+        await groups.check_partitions(topic_partitions(offsets))
+        if all(offset is None for _, offset in offsets) and not await groups.exists(group):
             raise GroupError(f"the consumer group {group} does not exist, so there are no offsets to reset")
 
-    async def _evict_ours(self, name: str, group: str) -> None:
-        """Evict members that died without leaving: a stopped connector has no members."""
-        prefix = task_specs.client_id("consumer", name, 0)[:-1]
-        members = {m.member_id for m in await self._groups.members(group) if m.client_id.startswith(prefix)}
+    async def _groups(self, name: str) -> Groups:
+        return (await self._clusters.of(name, self._configs.get(name))).groups
+
+    async def _evict_ours(self, name: str, group: str) -> Groups:
+        """Evict members that died without leaving: a stopped connector has no members. Returns the groups of the
+        connector's cluster."""
+        groups, prefix = await self._groups(name), task_specs.client_id("consumer", name, 0)[:-1]
+        members = {m.member_id for m in await groups.members(group) if m.client_id.startswith(prefix)}
         if members:
-            await self._groups.evict(group, members)
+            await groups.evict(group, members)
+        return groups
 
 
 def sink_entry(topic: str, partition: int, offset: int | None) -> OffsetEntry:

@@ -56,8 +56,9 @@ def client_config(
     """Settings of a client; `kind` is producer, consumer or admin. ClientConfigError names an invalid value.
 
     A connector's client gets `bootstrap.servers` of the worker's file, then its `<kind>.` properties, then the
-    connector's `<kind>.override.` ones. Without a connector's config it is a client of the worker itself, which gets
-    the file's top-level properties (Connect's documentation, "Running Kafka Connect")."""
+    connector's `<kind>.override.` ones. Its admin client gets the file's top-level properties before these. Without a
+    connector's config it is a client of the worker itself, which gets the file's top-level properties (Connect's
+    documentation, "Running Kafka Connect")."""
     if connector_config is None:
         return _translated(_reaching(originals), kind, client_id)
     return _translated(_of_connector(originals, kind, connector_config), kind, client_id)
@@ -66,6 +67,18 @@ def client_config(
 def reaching_config(originals: Mapping[str, str], kind: str, connector_config: Mapping[str, str]) -> dict[str, Any]:
     """Those settings of a connector's client by which it reaches the cluster: addresses, security, timeouts."""
     return _translated(_reaching(_of_connector(originals, kind, connector_config)), "admin", "").settings
+
+
+def group_config(originals: Mapping[str, str], connector_config: Mapping[str, str]) -> dict[str, Any]:
+    """Settings by which requests about a sink's consumer group reach its cluster.
+
+    As in Connect those of the connector's admin client, but if only its consumer is on another cluster, those of the
+    consumer, which commits there."""
+    admin, consumer = (
+        _of_connector(originals, kind, connector_config)["bootstrap.servers"] for kind in ("admin", "consumer")
+    )
+    elsewhere = admin != consumer and "admin.override.bootstrap.servers" not in connector_config
+    return reaching_config(originals, "consumer" if elsewhere else "admin", connector_config)
 
 
 def kafka_python_config(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,7 +99,10 @@ def _reaching(originals: Mapping[str, str]) -> dict[str, str]:
 
 
 def _of_connector(originals: Mapping[str, str], kind: str, connector_config: Mapping[str, str]) -> dict[str, str]:
+    """The admin client of a connector also gets the file's top-level properties, as in Connect."""
     java = {"bootstrap.servers": originals.get("bootstrap.servers", "localhost:9092")}
+    if kind == "admin":
+        java |= _reaching(originals)
     java |= _with_prefix(originals, f"{kind}.")
     return java | _with_prefix(connector_config, f"{kind}.override.")
 

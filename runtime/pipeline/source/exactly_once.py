@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from runtime.api.errors import ConnectError
 from runtime.kafka.denials import with_write_topic
 from runtime.kafka.formats import compact
 from runtime.model.task_errors import TaskLostError
@@ -183,13 +184,22 @@ class ExactlyOnceDelivery:
         """Convert records, and send them unless they wait for the end of a commit. Records before one that fails the
         task are discarded with their poll; earlier polls are committed."""
         batch = self._conversion.convert(records)
-        if batch.error is not None:
+        error = batch.error or self._offsets_topic_used(batch)
+        if error is not None:
             if self._each_poll:
                 self._commit()
-            raise batch.error
+            raise error
         self._waiting.append(batch)
         if not self._each_poll:
             self._send_waiting()
+
+    def _offsets_topic_used(self, batch: MessageBatch) -> ConnectError | None:
+        """As in Connect: a task that reads offsets while its transaction is open would wait for its own records."""
+        if all(run.topic != self._spec.offsets_topic for run in batch.runs):
+            return None
+        return ConnectError(
+            "Source tasks may not produce to their own offsets topics when exactly-once support is enabled"
+        )
 
     def _forward(self) -> None:
         """Send what has been converted, and commit it unless the next poll may share the transaction."""

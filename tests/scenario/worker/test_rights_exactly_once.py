@@ -1,5 +1,5 @@
 """The rights that exactly-once sources need (Connect's documentation, "Exactly-once support"), with a worker on a
-broker with ACLs.
+broker with ACLs, and the clusters and credentials with which the offsets of sinks are read and changed.
 
 Each right is missing once; the task is FAILED with an error that names the right. Two properties of brokers limit
 this: WRITE and READ include DESCRIBE, and since Kafka 2.8 IDEMPOTENT_WRITE on the cluster is not needed, so that
@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
-from tests.support.broker import unique
+from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
+from tests.support.kafka import topics
 from tests.support.kafka.secured_broker import CONNECTOR, SecuredBroker
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
@@ -144,3 +146,41 @@ def test_a_source_needs_its_own_offset_topic(cluster: Cluster) -> None:
     cluster.failed(name, f"WRITE on topic {own} is not granted to User:connector")
     cluster.grant(name, "TOPIC", own, "WRITE")
     cluster.runs(name)
+
+
+@pytest.mark.parametrize("kinds", [("consumer",), ("consumer", "admin")], ids=["consumer", "consumer and admin"])
+def test_offsets_of_a_sink_are_in_the_cluster_of_its_consumer(
+    cluster: Cluster, broker: KafkaBroker, tmp_path: Path, kinds: tuple[str, ...]
+) -> None:
+    """The sink reads from a second cluster, without the security of the worker's cluster."""
+    name, topic, connect = unique("snk"), broker.create_topic(), cluster.connect
+    topics.produce(broker.bootstrap, topic, [b"a", b"b", b"c"])
+    reached = {"bootstrap.servers": broker.bootstrap, "security.protocol": "PLAINTEXT"}
+    overrides = {f"{kind}.override.{key}": value for kind in kinds for key, value in reached.items()}
+    connect.sink(name, str(tmp_path / "out"), topic, **overrides)
+    at = {"kafka_partition": 0, "kafka_topic": topic}
+    wait_until(lambda: (tmp_path / "out").exists() and (tmp_path / "out").read_text() == "a\nb\nc\n", 60)
+    connect.stop(name)
+    assert connect.offsets(name) == [{"partition": at, "offset": {"kafka_offset": 3}}]
+    connect.alter(name, (at, {"kafka_offset": 1}))
+    (entry,) = connect.ask("GET", f"/connectors/{name}/offsets?detail=true")["offsets"]
+    assert (entry["end"], entry["lag"]["records"]) == (3, 2)
+    resolved = connect.ask("POST", f"/connectors/{name}/offsets/resolve", {"to": "latest"})
+    assert (resolved["skipped"], resolved["offsets"]) == (2, [{"partition": at, "offset": {"kafka_offset": 3}}])
+    connect.ask("DELETE", f"/connectors/{name}/offsets")
+    assert connect.offsets(name) == []
+    connect.ask("DELETE", f"/connectors/{name}")
+
+
+def test_offsets_of_a_sink_are_asked_for_with_the_credentials_of_its_admin_client(cluster: Cluster) -> None:
+    name, connect = unique("snk"), cluster.connect
+    topic = cluster.broker.create_topic(f"{name}-records")
+    overrides = {f"admin.override.{k}": v for k, v in cluster.broker.client(CONNECTOR).items()}
+    config = {"connector.class": "FileStreamSink", "topics": topic, "consumer.override.group.id": name, **overrides}
+    connect.create(name, config, initial_state="STOPPED")
+    path = f"/connectors/{name}/offsets"
+    assert connect.request("GET", path)[1]["message"].startswith(
+        f"User:{CONNECTOR} is not authorized to DESCRIBE group {name}"
+    )
+    cluster.broker.grant([("GROUP", name, "DESCRIBE")], CONNECTOR)
+    assert connect.ask("GET", path) == {"offsets": []}

@@ -13,6 +13,7 @@ from runtime.config.secret_values import CallSecrets, Secrets
 from runtime.engine.port import Engine
 from runtime.herder.configs.checks import WorkerChecks
 from runtime.herder.configs.resolving_host import ResolvingHost
+from runtime.herder.configs.sink_clusters import SinkClusters
 from runtime.herder.configs.task_specs import offsets_topic
 from runtime.herder.connector_entries import ConnectorEntries
 from runtime.herder.control.connector_locks import ConnectorLocks
@@ -31,6 +32,7 @@ from runtime.herder.status.events import EventLog
 from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import HOST_DIED, ConnectorInfo, HostError
 from runtime.kafka.groups import Groups
+from runtime.kafka.positions import Positions
 from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State, TargetState, TaskId
 from runtime.model.task_spec import TaskSpec
@@ -141,9 +143,12 @@ class ScriptedGroups:
         self.offsets: dict[str, dict[tuple[str, int], int]] = {}
         self.described: list[str] = []
         """The groups whose members were requested."""
+        self.responds = True
 
     async def members(self, group: str) -> list[Any]:
         self.described.append(group)
+        if not self.responds:
+            await asyncio.Event().wait()
         return []
 
     async def committed(self, group: str) -> dict[tuple[str, int], int]:
@@ -193,15 +198,19 @@ class HerderRig:
         self.board.subscribe(self.restarts.state)
         self.connectors = Connectors(self.configs, self.statuses, self.board, self.group, self.restarts, starts)
         self.configs.subscribe(changes=self.connectors.config_changed)
-        self.plugins, self.groups = ScriptedHost(), ScriptedGroups()
+        self.plugins, self.groups, self.groups_elsewhere = ScriptedHost(), ScriptedGroups(), ScriptedGroups()
+        self.positions: Positions = NEVER_CALLED
+        self.reached: list[Mapping[str, Any]] = []
+        """The settings of clients for requests about groups."""
         self.engine = ScriptedEngine(self.connectors)
-        engine, groups = cast(Engine, self.engine), cast(Groups, self.groups)
+        engine = cast(Engine, self.engine)
         checks = cast(WorkerChecks, None)
         self.host = ResolvingHost(cast(Any, self.plugins), self.worker, secrets, CallSecrets(secrets), checks)
+        self.clusters = SinkClusters(self.worker, self.host, self.configs.config, self._reach, lambda _: self.positions)
         self.offsets = ConnectorOffsets(
             self.store, topic, NEVER_CALLED, lambda name: None, self.topic_of, self.configs.names
         )
-        self.stored_offsets, locks = StoredOffsets(self.offsets, groups), ConnectorLocks()
+        self.stored_offsets, locks = StoredOffsets(self.offsets, self.clusters), ConnectorLocks()
         self.settling = GroupSettling(self.connectors, self.statuses, SoleWorker("w:1"), NEVER_CALLED)
         self.changes = OffsetChanges(self.journal, self.configs, self.stored_offsets, self.settling, locks)
         self.herder = Herder(
@@ -214,7 +223,7 @@ class HerderRig:
         self.fencing = ZombieFencing(self.worker, self.herder, self.configs, self.host, self._fence)
         self.task_fencing = TaskFencing(self.worker, self.configs, self.fencing.fence_earlier, self._fence)
         services = TaskServices(
-            self.worker, engine, self.offsets, self.statuses, groups, self.board, self.host,
+            self.worker, engine, self.offsets, self.statuses, self.clusters, self.board, self.host,
             self.task_fencing if self.worker.exactly_once.transactional_tasks else None,
         )  # fmt: skip
         self.connectors.start(services)
@@ -223,6 +232,11 @@ class HerderRig:
         """Stores a connector, as a request does after its checks."""
         full = {"connector.class": "Source", "name": name, **{k.replace("_", "."): v for k, v in config.items()}}
         await self.configs.put_connector(name, full, target)
+
+    def _reach(self, settings: Mapping[str, Any]) -> Groups:
+        self.reached.append(settings)
+        is_workers = settings["bootstrap.servers"] == self.worker.bootstrap_servers
+        return cast(Groups, self.groups if is_workers else self.groups_elsewhere)
 
     async def _fence(self, settings: Mapping[str, Any], transactional_ids: Collection[str]) -> None:
         self.fenced.append(list(transactional_ids))

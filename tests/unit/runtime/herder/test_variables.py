@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Collection
 from typing import Any, cast
 
 import httpx
@@ -15,7 +15,9 @@ from runtime.herder.errors import BadRequest, Conflict
 from runtime.herder.monitoring.offset_views import OffsetViews
 from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.orphans import Orphans
-from runtime.herder.offsets.seek import SeekResolver
+from runtime.herder.offsets.seek import Edge, SeekTarget
+from runtime.kafka.clients.kafka_python import TopicPartition
+from runtime.kafka.positions import Positions
 from runtime.model.states import State, TargetState, TaskId
 from runtime.rest.app import application
 from runtime.storage.journal import ChangeOrigin
@@ -84,27 +86,30 @@ async def test_dead_members_are_evicted_from_the_resolved_group(rig: Rig) -> Non
     assert rig.engine.running[TaskId("a", 0)].consumer["group.id"] == GROUP
 
 
-class _Seek:
-    """A SeekResolver that records which topics the sink reads."""
+class _Topics:
+    """The topics GROUP and VARIABLE, each with five records."""
 
-    def __init__(self) -> None:
-        self.reads: list[bool] = []
+    async def partitions(self) -> dict[str, list[int]]:
+        return {GROUP: [0], VARIABLE: [0]}
 
-    async def resolve(self, committed: object, reads: Callable[[str], bool], wanted: object) -> dict[str, object]:
-        self.reads = [reads(name) for name in (GROUP, VARIABLE)]
-        return {}
+    async def beginnings(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(partitions, 0)
+
+    async def ends(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        return dict.fromkeys(partitions, 5)
 
 
 async def test_a_seek_uses_the_resolved_topics(rig: Rig) -> None:
-    seek = _Seek()
+    rig.positions = cast(Positions, _Topics())
     await _stopped_sink(rig, topics=VARIABLE)
     unused: Any = None
     views = OffsetViews(
-        rig.herder, rig.offset_requests, rig.stored_offsets, rig.journal, unused, cast(SeekResolver, seek), unused,
-        unused,
-    )  # fmt: skip
-    await views.resolve("a", [])
-    assert seek.reads == [True, False]
+        rig.herder, rig.offset_requests, rig.stored_offsets, rig.journal, unused, rig.clusters, unused, unused
+    )
+    del rig.groups.offsets[GROUP]
+    offsets = (await views.resolve("a", [SeekTarget(Edge(end=True))]))["offsets"]
+    at = {"kafka_partition": 0, "kafka_topic": GROUP}
+    assert offsets == [{"partition": at, "offset": {"kafka_offset": 5}}]
 
 
 async def test_the_offset_topic_of_a_source_is_resolved(rig: Rig) -> None:

@@ -264,6 +264,46 @@ async def test_an_error_reported_while_task_configs_are_generated_fails_the_conn
     assert (rig.state("a"), rig.trace("a")) == (State.FAILED, "lost the system")
 
 
+@pytest.mark.parametrize(
+    ("cls", "client"), [("Source", "producer"), ("Sink", "consumer"), ("Sink", "admin")], ids=lambda text: str(text)
+)
+async def test_a_client_that_can_never_connect_fails_the_task(rig: HerderRig, cls: str, client: str) -> None:
+    """As in Connect, also for the admin client of a sink, which the worker uses."""
+    servers = {f"{client}.override.bootstrap.servers": "nobrokerrunningatthisaddress"}
+    await rig.configs.put_connector("a", {"connector.class": cls, "name": "a", "topics": "t", **servers})
+    await rig.until(lambda: rig.state("a") is State.RUNNING and rig.tasks("a") == {0: State.FAILED})
+    trace = rig.statuses.task_statuses("a")[0].trace or ""
+    assert "Invalid url in bootstrap.servers: nobrokerrunningatthisaddress" in trace
+
+
+@pytest.mark.parametrize("reported", [False, True], ids=["start() raises", "reported later"])
+async def test_a_failed_connector_stays_failed_when_paused_and_becomes_stopped(rig: HerderRig, reported: bool) -> None:
+    """As in Connect. It starts again when it is resumed."""
+    failing = True
+
+    async def fail(name: str) -> None:
+        if failing:
+            raise HostError("plugin", "no such system", "no such system")
+
+    if reported:
+        await rig.create("a")
+        await rig.until(lambda: _runs(rig, "a"))
+        rig.connectors.connector_failed("a", "no such system")
+    else:
+        rig.plugins.on_start = fail
+        await rig.create("a")
+    await rig.until(lambda: rig.state("a") is State.FAILED)
+    await rig.configs.put_target_state("a", TargetState.PAUSED)
+    assert await rig.connectors.settled("a")
+    assert (rig.state("a"), rig.trace("a")) == (State.FAILED, "no such system")
+    await rig.herder.stop("a")
+    assert await rig.connectors.settled("a")
+    assert (rig.state("a"), rig.tasks("a")) == (State.STOPPED, {})
+    failing = False
+    await rig.configs.put_target_state("a", TargetState.STARTED)
+    await rig.until(lambda: _runs(rig, "a"))
+
+
 async def test_connectors_lost_with_their_host_start_again(rig: HerderRig) -> None:
     await rig.create("a")
     await rig.until(lambda: _runs(rig, "a"))
@@ -337,11 +377,12 @@ async def test_connectors_that_wait_for_admission_are_not_started_when_the_worke
         await never.wait()
 
     rig.plugins.on_start = hang
-    for number in range(MAX_STARTING + 8):
+    for number in range(MAX_STARTING * 2):
         await rig.create(f"c{number}")
-    await rig.until(lambda: len(rig.plugins.starts) == MAX_STARTING)
+    await rig.until(lambda: len(rig.plugins.starts) >= MAX_STARTING)
+    before = list(rig.plugins.starts)  # more than MAX_STARTING if this machine has been too busy for 0.2 s
     await rig.connectors.close()
-    assert len(rig.plugins.starts) == MAX_STARTING
+    assert rig.plugins.starts == before
 
 
 async def test_nothing_starts_after_the_worker_has_stopped_its_connectors() -> None:

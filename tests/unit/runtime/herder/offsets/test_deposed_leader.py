@@ -9,12 +9,12 @@ from typing import Any, cast
 
 import pytest
 
+from runtime.herder.configs.sink_clusters import SinkClusters
 from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.stored_offsets import SourceTransactions, StoredOffsets
 from runtime.kafka.errors import BrokerUnavailable
-from runtime.kafka.groups import Groups
 from runtime.kafka.log.log import TopicLogs, TopicSpec
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.configs import ConfigStore
@@ -61,7 +61,7 @@ class Worker:
         own = ConnectorOffsets(store, _spec, NEVER_CALLED, lambda name: None, lambda config: "", list)
         self.transactions = Transactions(settings, f"{prefix}-offsets", f"{prefix}-c-0")
         transactions = cast(SourceTransactions, self.transactions)
-        self.offsets = StoredOffsets(own, cast(Groups, None), transactions)
+        self.offsets = StoredOffsets(own, cast(SinkClusters, None), transactions)
         self.changes = OffsetChanges(
             self.journal, configs, self.offsets, cast(GroupSettling, None), ConnectorLocks(), retry_delay=3600.0
         )

@@ -7,13 +7,13 @@ from typing import cast
 
 import pytest
 
+from runtime.herder.configs.sink_clusters import SinkClusters
 from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.errors import Conflict
 from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.kafka.errors import BrokerUnavailable
-from runtime.kafka.groups import Groups
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.journal import OffsetAction, OffsetJournal, PlannedChange
@@ -30,7 +30,7 @@ class Rig:
         store = OffsetStore(logs, topic("offsets"))
         own = ConnectorOffsets(store, topic, NEVER_CALLED, lambda name: None, lambda config: "", list)
         self.journal, self.locks = OffsetJournal(logs, topic("journal")), ConnectorLocks()
-        self.stored_offsets = StoredOffsets(own, cast(Groups, None))
+        self.stored_offsets = StoredOffsets(own, cast(SinkClusters, None))
         self.configs = ConfigStore(logs, topic("configs"))
         self.changes = OffsetChanges(
             self.journal, self.configs, self.stored_offsets, cast(GroupSettling, None), self.locks, retry_delay=0.0

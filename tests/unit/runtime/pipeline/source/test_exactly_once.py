@@ -269,6 +269,18 @@ def test_offsets_go_to_the_connectors_topic_and_a_copy_to_the_workers(broker: Ka
     assert [found.offset for found in committed_offsets(broker, spec)] == [{"position": 4}]
 
 
+def test_a_task_may_not_write_to_its_own_offsets_topic(broker: KafkaBroker, tmp_path: Path) -> None:
+    """As in Connect: a task that reads offsets in its open transaction would wait for its own records."""
+    file, topic = tmp_path / "in.txt", broker.create_topic()
+    file.write_bytes(b"one\n")
+    task = RunningTask(replace(_transactional(file_source(broker, file, topic)), offsets_topic=topic))
+    task.wait_state(State.FAILED)
+    task.join()
+    reason = "Source tasks may not produce to their own offsets topics when exactly-once support is enabled"
+    assert reason in (task.host.trace or "")
+    assert values(broker, topic, "read_uncommitted") == []
+
+
 def test_a_request_that_is_too_large_restarts_the_task_with_a_request_for_each_record(
     broker: KafkaBroker, tmp_path: Path
 ) -> None:
