@@ -116,16 +116,16 @@ class Herder:
 
     async def info(self, name: str) -> InfoAnswer:
         """GET /connectors/{name}."""
-        stored = self._stored(name)
-        return views.info(name, stored.config, len(stored.tasks), await self._type(stored.config))
+        stored = self.stored(name)
+        return views.info(name, stored.config, len(stored.tasks), await self.type(stored.config))
 
     def config(self, name: str) -> Mapping[str, str]:
         """GET /connectors/{name}/config."""
-        return self._stored(name).config
+        return self.stored(name).config
 
     def tasks(self, name: str) -> list[TaskAnswer]:
         """GET /connectors/{name}/tasks."""
-        return views.tasks(name, self._stored(name).tasks)
+        return views.tasks(name, self.stored(name).tasks)
 
     async def status(self, name: str) -> StatusAnswer:
         """GET /connectors/{name}/status; waits for the first status of a connector that has just been created."""
@@ -138,7 +138,7 @@ class Herder:
         connector, stored = self._statuses.connector_status(name), self._configs.connector(name)
         if connector is None or connector.state is State.DESTROYED or stored is None:
             raise NotFound(f"No status found for connector {name}")
-        return views.status(name, connector, self._statuses.task_statuses(name), await self._type(stored.config))
+        return views.status(name, connector, self._statuses.task_statuses(name), await self.type(stored.config))
 
     async def task_status(self, name: str, task: int) -> TaskStatusAnswer:
         """GET /connectors/{name}/tasks/{task}/status."""
@@ -185,45 +185,43 @@ class Herder:
     async def create(self, name: str, config: Mapping[str, str | None], initial: TargetState | None) -> InfoAnswer:
         """POST /connectors; the target state is written before the config, so that it applies from the first start."""
         async with self.exclusive(name):
-            checked = await self._validated(name, config)
+            checked = await self.validated(name, config)
             if self._configs.connector(name) is not None:
                 raise Conflict(f"Connector {name} already exists")
             await self._configs.put_connector(name, checked, initial)
-            return views.info(name, checked, 0, await self._type(checked))
+            return views.info(name, checked, 0, await self.type(checked))
 
     async def put_config(self, name: str, config: Mapping[str, str | None]) -> tuple[bool, InfoAnswer]:
         """PUT /connectors/{name}/config: whether the connector is new, and its info with its previous tasks."""
         async with self.exclusive(name):
-            checked = await self._validated(name, config)
+            checked = await self.validated(name, config)
             before = self._configs.connector(name)
             await self._configs.put_connector(name, checked)  # even if nothing has changed, as in Connect
             tasks = len(before.tasks) if before else 0
-            return before is None, views.info(name, checked, tasks, await self._type(checked))
+            return before is None, views.info(name, checked, tasks, await self.type(checked))
 
     async def patch_config(self, name: str, patch: Mapping[str, str | None]) -> InfoAnswer:
         """PATCH /connectors/{name}/config (KIP-477): null removes a key; the merged configuration is validated."""
         async with self.exclusive(name):
-            stored = self._stored(name)
+            stored = self.stored(name)
             merged = {k: v for k, v in java_copied(stored.config, patch).items() if v is not None}
             await self._validate(merged)
             await self._configs.put_connector(name, merged)
-            return views.info(name, merged, len(stored.tasks), await self._type(merged))
+            return views.info(name, merged, len(stored.tasks), await self.type(merged))
 
     async def delete(self, name: str) -> None:
         """DELETE /connectors/{name}; returns before the tasks have ended."""
         async with self.exclusive(name):
-            self._stored(name)
+            self.stored(name)
             await self._configs.remove_connector(name)
 
     # states
 
-    async def pause(self, name: str) -> None:
-        """PUT /connectors/{name}/pause."""
-        await self._set_target(name, TargetState.PAUSED)
-
-    async def resume(self, name: str) -> None:
-        """PUT /connectors/{name}/resume."""
-        await self._set_target(name, TargetState.STARTED)
+    async def set_target(self, name: str, target: TargetState) -> None:
+        """PUT /connectors/{name}/pause and /resume."""
+        async with self.exclusive(name):
+            self._check_exists(name)
+            await self._configs.put_target_state(name, target)
 
     async def stop(self, name: str) -> None:
         """PUT /connectors/{name}/stop (KIP-875): removes the task configs, then writes the target state.
@@ -288,11 +286,6 @@ class Herder:
         tasks = self._statuses.task_statuses(request.name).items() if request.include_tasks else ()
         return restarts(connector), {number for number, status in tasks if restarts(status)}
 
-    async def _set_target(self, name: str, target: TargetState) -> None:
-        async with self.exclusive(name):
-            self._check_exists(name)
-            await self._configs.put_target_state(name, target)
-
     # plugins
 
     async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
@@ -318,15 +311,29 @@ class Herder:
 
     def stored(self, name: str) -> StoredConnector:
         """A connector as stored in the config topic; NotFound if it does not exist."""
-        return self._stored(name)
+        stored = self._configs.connector(name)
+        if stored is None:
+            raise NotFound(f"Connector {name} not found")
+        return stored
 
     async def validated(self, name: str, config: Mapping[str, str | None]) -> dict[str, str]:
         """The configuration with its name; BadRequest lists every error."""
-        return await self._validated(name, config)
+        given = config.get("name")
+        if given is not None and given != name:
+            raise BadRequest(f"Connector name configuration ({given}) doesn't match connector name in the URL ({name})")
+        full = {**config, "name": name}
+        await self._validate(full)
+        return {k: v for k, v in full.items() if v is not None}
 
     async def type(self, config: Mapping[str, str]) -> str:
-        """`source`, `sink` or `unknown`."""
-        return await self._type(config)
+        """`source`, `sink` or `unknown`; the plugin host is asked once for each connector class."""
+        cls = config.get("connector.class", "")
+        if cls not in self._types:
+            try:
+                self._types[cls] = (await self._host.resolve(cls)).type
+            except (UnknownPluginError, HostError, ConfigError, TimeoutError):
+                return UNKNOWN
+        return self._types[cls]
 
     @asynccontextmanager
     async def exclusive(self, name: str, within: float | None = None) -> AsyncIterator[None]:
@@ -368,23 +375,9 @@ class Herder:
             found["info"] = entry["info"]
         return found
 
-    def _stored(self, name: str) -> StoredConnector:
-        stored = self._configs.connector(name)
-        if stored is None:
-            raise NotFound(f"Connector {name} not found")
-        return stored
-
     def _check_exists(self, name: str) -> None:
         if self._configs.connector(name) is None:
             raise NotFound(f"Unknown connector {name}")
-
-    async def _validated(self, name: str, config: Mapping[str, str | None]) -> dict[str, str]:
-        given = config.get("name")
-        if given is not None and given != name:
-            raise BadRequest(f"Connector name configuration ({given}) doesn't match connector name in the URL ({name})")
-        full = {**config, "name": name}
-        await self._validate(full)
-        return {k: v for k, v in full.items() if v is not None}
 
     async def _validate(self, config: Mapping[str, str | None]) -> None:
         message = invalid_message(await self._host_validate(config))
@@ -400,16 +393,6 @@ class Herder:
             raise BadRequest(str(e)) from None
         except TimeoutError:
             raise Unavailable("The connector did not respond while its configuration was validated") from None
-
-    async def _type(self, config: Mapping[str, str]) -> str:
-        """The type of a connector class; the plugin host is asked once for each class."""
-        cls = config.get("connector.class", "")
-        if cls not in self._types:
-            try:
-                self._types[cls] = (await self._host.resolve(cls)).type
-            except (UnknownPluginError, HostError, ConfigError, TimeoutError):
-                return UNKNOWN
-        return self._types[cls]
 
 
 def _marked_restarting(status: StatusAnswer, connector: bool, tasks: set[int]) -> StatusAnswer:

@@ -13,8 +13,9 @@ from runtime.herder.errors import BadRequest
 from runtime.herder.loggers import Loggers
 from runtime.rest.http import bodies
 from runtime.rest.http.answers import empty, json_answer
+from runtime.rest.http.parameters import parameter, path_name
 from runtime.rest.http.receiving import parsed
-from runtime.rest.resource import Resource, parameter, path_name
+from runtime.rest.resource import Resource
 
 
 def admin_routes(loggers: Loggers) -> Sequence[Route]:

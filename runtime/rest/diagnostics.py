@@ -1,4 +1,4 @@
-"""What tasks leave on the worker that runs them, collected from all workers: log lines, stacks, stalled tasks."""
+"""What tasks leave on the worker that runs them: log lines of all workers, stacks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,36 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from runtime.herder.answers import DetailedOffsetsAnswer
+from starlette.requests import Request
+from starlette.responses import Response
+
+from runtime.herder.herder import Herder
+from runtime.logs.lines import MAX_LINES, ConnectorLines
+from runtime.rest.forwarding.forwarding import Forwarding
+from runtime.rest.forwarding.peers import Peers
+from runtime.rest.http.answers import json_answer
+from runtime.rest.http.parameters import path_name, task_number, whole_number
+
+
+class DiagnosticHandlers:
+    """Handlers of log lines and stacks."""
+
+    def __init__(self, herder: Herder, lines: ConnectorLines, peers: Peers, forwarding: Forwarding) -> None:
+        self._herder, self._lines, self._peers, self._forwarding = herder, lines, peers, forwarding
+
+    async def logs(self, r: Request) -> Response:
+        name = path_name(r)
+        self._herder.stored(name)
+        task, most = whole_number(r, "task", -1), whole_number(r, "lines", MAX_LINES)
+        here = self._lines.last(name, most, None if task < 0 else task)
+        return json_answer(all_lines(here, await self._peers.collect(r, "Lines"), most))
+
+    async def task_stack(self, r: Request) -> Response:
+        worker = (await self._herder.task_status(path_name(r), task_number(r)))["worker_id"]
+        return await self._forwarding.at_worker(r, worker, self._stack)
+
+    async def _stack(self, r: Request) -> Response:
+        return json_answer(await self._herder.task_stack(path_name(r), task_number(r)))
 
 
 def all_lines(here: list[dict[str, object]], elsewhere: Mapping[str, Any], most: int) -> list[dict[str, object]]:
@@ -14,12 +43,6 @@ def all_lines(here: list[dict[str, object]], elsewhere: Mapping[str, Any], most:
     lines = [*here, *(line for found in elsewhere.values() if found is not None for line in found)]
     newest = sorted(lines, key=lambda line: line["time"])[max(len(lines) - most, 0) :]
     return [*newest, *_missing([worker for worker, found in elsewhere.items() if found is None])]
-
-
-def with_stalled(here: DetailedOffsetsAnswer, elsewhere: Mapping[str, Any]) -> DetailedOffsetsAnswer:
-    """The details of offsets, with the stalled tasks of all workers."""
-    stalled = {*here["stalled"], *(task for found in elsewhere.values() if found for task in found.get("stalled", ()))}
-    return {**here, "stalled": sorted(stalled)}
 
 
 def _missing(workers: Sequence[str]) -> list[dict[str, object]]:

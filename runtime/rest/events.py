@@ -23,7 +23,7 @@ from runtime.herder.monitoring.progress_watch import ProgressWatch
 from runtime.herder.status.events import EventLog, WorkerEvent
 from runtime.rest.forwarding.peer_events import PeerEvents
 from runtime.rest.http.answers import dumps, json_answer
-from runtime.rest.resource import parameter
+from runtime.rest.http.parameters import parameter
 from runtime.rest.security.callers import check_from_worker
 from runtime.rest.security.masking import Masks
 

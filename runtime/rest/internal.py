@@ -10,8 +10,9 @@ from runtime.herder.group.session_keys import SessionKeys
 from runtime.herder.internal_requests import InternalRequests
 from runtime.rest.http import bodies
 from runtime.rest.http.answers import empty
+from runtime.rest.http.parameters import parameter, path_name, whole_number
 from runtime.rest.http.receiving import parsed, read
-from runtime.rest.resource import Handler, parameter, path_name
+from runtime.rest.resource import Handler
 from runtime.rest.security.callers import check_from_worker
 
 SIGNATURE_HEADER, ALGORITHM_HEADER = "X-Connect-Authorization", "X-Connect-Request-Signature-Algorithm"
@@ -28,7 +29,7 @@ class InternalHandlers:
         """POST /connectors/{name}/tasks: a worker passes new task configs to the leader; one of Headrace also names the
         revision of the configuration that they were generated from."""
         configs = await parsed(request, _task_configs)
-        revision = None if parameter(request, "revision") is None else _whole_number(request, "revision")
+        revision = None if parameter(request, "revision") is None else whole_number(request, "revision")
         await self._requests.put_tasks(path_name(request), [_without_nulls(config) for config in configs], revision)
         return empty(204)
 
@@ -57,15 +58,8 @@ class InternalHandlers:
     async def settled(self, request: Request) -> Response:
         """POST /connectors/{name}/settled: another Headrace worker waits for a connector's tasks here."""
         check_from_worker(request.scope)
-        await self._requests.check_settled(path_name(request), _whole_number(request, "within"))
+        await self._requests.check_settled(path_name(request), whole_number(request, "within"))
         return empty(204)
-
-
-def _whole_number(request: Request, key: str) -> int:
-    text = parameter(request, key) or ""
-    if not text.isascii() or not text.isdigit() or len(text) > 18:
-        raise BadRequest(f"The query parameter '{key}' must be a whole number, not '{text}'")
-    return int(text)
 
 
 def _task_configs(body: bytes) -> list[dict[str, str | None]]:

@@ -1,55 +1,61 @@
-"""Metrics of the worker, and progress and automatic restarts of connectors."""
+"""Health and metrics of the worker, and progress and automatic restarts of connectors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from runtime.herder.herder import Herder
 from runtime.herder.monitoring.metrics import Metrics
 from runtime.herder.monitoring.progress_history import ProgressHistory, all_points
 from runtime.herder.restarts.auto_restart import AutoRestarts
 from runtime.rest.forwarding.peers import Peers
+from runtime.rest.guards import Health
 from runtime.rest.http.answers import json_answer
-from runtime.rest.resource import Handler, Resource, path_name
+from runtime.rest.http.parameters import path_name
 
 
-def restart_routes(
-    restarts: AutoRestarts, check_known: Callable[[str], object], ready: Callable[[Handler], Handler]
-) -> Sequence[Route]:
-    """`check_known` raises NotFound for an unknown connector; `ready` wraps the handler so that it answers 503 until
-    the stores have been read."""
+class WorkerHandlers:
+    """Handlers that also answer while the worker starts."""
 
-    async def answer(r: Request) -> Response:
+    def __init__(self, health: Health, metrics: Metrics) -> None:
+        self._health, self._metrics = health, metrics
+
+    async def root(self, _: Request) -> Response:
+        return json_answer(self._health.root)
+
+    async def health(self, _: Request) -> Response:
+        health = self._health
+        if not health.ready:
+            message = f"Worker is still starting up: {health.trouble or 'reading its storage topics'}."
+            return json_answer({"status": "starting", "message": message}, 503)
+        if health.trouble is not None:
+            return json_answer({"status": "unhealthy", "message": health.trouble}, 500)
+        message = "Worker has completed startup and is ready to handle requests."
+        return json_answer({"status": "healthy", "message": message})
+
+    async def alive(self, _: Request) -> Response:
+        """Liveness: answers whenever the process can, even while it waits for Kafka or its group."""
+        return json_answer({"status": "alive"})
+
+    async def metrics(self, _: Request) -> Response:
+        """Scrapers see why metrics are missing while the worker starts."""
+        return Response(await self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+class ProgressHandlers:
+    """Handlers of what a connector did: its progress, which is that of all workers, and its automatic restarts."""
+
+    def __init__(self, herder: Herder, history: ProgressHistory, restarts: AutoRestarts, peers: Peers) -> None:
+        self._herder, self._history, self._restarts, self._peers = herder, history, restarts, peers
+
+    async def progress(self, r: Request) -> Response:
         name = path_name(r)
-        check_known(name)
-        return json_answer(restarts.answer(name))
-
-    return [Route("/connectors/{name}/restarts", Resource(get=ready(answer)))]
-
-
-def metrics_routes(metrics: Metrics) -> Sequence[Route]:
-    """The route of /metrics. It also answers while the worker starts, so that scrapers see why metrics are missing."""
-
-    async def answer(_: Request) -> Response:
-        return Response(await metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
-
-    return [Route("/metrics", Resource("text/plain", get=answer))]
-
-
-def progress_routes(
-    history: ProgressHistory, peers: Peers, check_known: Callable[[str], object], ready: Callable[[Handler], Handler]
-) -> Sequence[Route]:
-    """The route of the progress, which is that of all workers. `check_known` raises NotFound for an unknown connector;
-    `ready` wraps the handler so that it answers 503 until the stores have been read."""
-
-    async def progress(r: Request) -> Response:
-        name = path_name(r)
-        check_known(name)
-        points, missing = all_points(history.of(name), await peers.collect(r, "ProgressHistory"))
+        self._herder.stored(name)
+        points, missing = all_points(self._history.of(name), await self._peers.collect(r, "ProgressHistory"))
         answer = {"name": name, "points": points}
         return json_answer({**answer, "missing": missing} if missing else answer)
 
-    return [Route("/connectors/{name}/progress", Resource(get=ready(progress)))]
+    async def restarts(self, r: Request) -> Response:
+        self._herder.stored(path_name(r))
+        return json_answer(self._restarts.answer(path_name(r)))

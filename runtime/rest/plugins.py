@@ -1,38 +1,47 @@
-"""Plugins: GET /connector-plugins/details and POST /connector-plugins/reload, which Apache's API does not have."""
+"""Plugins; their details and POST /connector-plugins/reload are not in Apache's API."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
+from runtime.herder.herder import Herder
 from runtime.herder.plugin_reload import PluginReload
 from runtime.rest.forwarding.peers import Peers
+from runtime.rest.http import bodies
 from runtime.rest.http.answers import json_answer
-from runtime.rest.resource import Handler, Resource, parameter
+from runtime.rest.http.parameters import flag, parameter, path_name
+from runtime.rest.http.receiving import parsed
+from runtime.rest.security.access import Role, role_of
 
 RELOAD_TIMEOUT = 60.0
 """Seconds that another worker has to reload its plugins."""
 
 
-def plugin_routes(reload: PluginReload, peers: Peers, ready: Callable[[Handler], Handler]) -> Sequence[Route]:
-    """The routes of these endpoints; `ready` as for worker_routes()."""
+class PluginHandlers:
+    """Handlers below /connector-plugins, except previews."""
 
-    async def reload_all(request: Request) -> Response:
+    def __init__(self, herder: Herder, reload: PluginReload, peers: Peers) -> None:
+        self._herder, self._reload, self._peers = herder, reload, peers
+
+    async def list(self, r: Request) -> Response:
+        return json_answer(await self._herder.plugins(flag(r, "connectorsOnly", True)))
+
+    async def config(self, r: Request) -> Response:
+        return json_answer(await self._herder.plugin_config(path_name(r), parameter(r, "version")))
+
+    async def validate(self, r: Request) -> Response:
+        text_only = role_of(r.scope) < Role.ADMIN
+        return json_answer(await self._herder.validate(path_name(r), await parsed(r, bodies.config), text_only))
+
+    async def details(self, _: Request) -> Response:
+        return json_answer(await self._reload.details())
+
+    async def reload(self, r: Request) -> Response:
         """Reloads here first, so that an unknown name changes nothing elsewhere."""
-        own = await reload.reload(parameter(request, "plugin") or None)
-        workers: dict[str, Any] = {peers.own_id: own}
-        for worker_id, answer in (await peers.pass_on(request, "Reloaded", RELOAD_TIMEOUT)).items():
+        workers: dict[str, Any] = {self._peers.own_id: await self._reload.reload(parameter(r, "plugin") or None)}
+        for worker_id, answer in (await self._peers.pass_on(r, "Reloaded", RELOAD_TIMEOUT)).items():
             workers[worker_id] = answer["workers"].get(worker_id) if answer else None
         return json_answer({"workers": workers})
-
-    async def details(_: Request) -> Response:
-        return json_answer(await reload.details())
-
-    return [
-        Route("/connector-plugins/details", Resource(get=ready(details))),
-        Route("/connector-plugins/reload", Resource(post=ready(reload_all))),
-    ]

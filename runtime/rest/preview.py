@@ -5,21 +5,21 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from runtime.herder.errors import BadRequest
+from runtime.herder.herder import Herder
 from runtime.herder.previews import MAX_SAMPLES, PreviewRequest, Previews
 from runtime.herder.status.error_board import ErrorBoard, merged
 from runtime.rest.forwarding.peers import Peers
 from runtime.rest.http import bodies
 from runtime.rest.http.answers import json_answer
+from runtime.rest.http.parameters import path_name
 from runtime.rest.http.receiving import LARGE_BODY_LIMIT, parsed
-from runtime.rest.resource import Handler, Resource, path_name
 
 _FIELDS = ("config", "records", "last", "topics")
 _RECORD = (
@@ -29,32 +29,22 @@ _RECORD = (
 _DEFAULT_LAST = 10
 
 
-def record_routes(
-    previews: Previews, errors: ErrorBoard, peers: Peers, check_known: Callable[[str], object],
-    ready: Callable[[Handler], Handler],
-) -> Sequence[Route]:  # fmt: skip
-    """The routes of previews and errors; the errors are those of all workers.
+class RecordHandlers:
+    """Handlers of previews, and of failed records of all workers."""
 
-    `check_known` raises NotFound for an unknown connector. `ready` wraps handlers so that they answer 503 until the
-    stores have been read.
-    """
+    def __init__(self, herder: Herder, previews: Previews, errors: ErrorBoard, peers: Peers) -> None:
+        self._herder, self._previews, self._errors, self._peers = herder, previews, errors, peers
 
-    async def of_connector(r: Request) -> Response:
-        check_known(path_name(r))
-        return json_answer(await previews.of_connector(path_name(r), await parsed(r, wanted, LARGE_BODY_LIMIT)))
+    async def preview_connector(self, r: Request) -> Response:
+        self._herder.stored(path_name(r))
+        return json_answer(await self._previews.of_connector(path_name(r), await parsed(r, wanted, LARGE_BODY_LIMIT)))
 
-    async def of_plugin(r: Request) -> Response:
-        return json_answer(await previews.of_plugin(path_name(r), await parsed(r, wanted, LARGE_BODY_LIMIT)))
+    async def preview_plugin(self, r: Request) -> Response:
+        return json_answer(await self._previews.of_plugin(path_name(r), await parsed(r, wanted, LARGE_BODY_LIMIT)))
 
-    async def failed(r: Request) -> Response:
-        check_known(path_name(r))
-        return json_answer(all_errors(errors.view(path_name(r)), await peers.collect(r, "RecordErrors")))
-
-    return [
-        Route("/connectors/{name}/preview", Resource(post=ready(of_connector))),
-        Route("/connectors/{name}/errors", Resource(get=ready(failed))),
-        Route("/connector-plugins/{name}/preview", Resource(post=ready(of_plugin))),
-    ]
+    async def failed(self, r: Request) -> Response:
+        self._herder.stored(path_name(r))
+        return json_answer(all_errors(self._errors.view(path_name(r)), await self._peers.collect(r, "RecordErrors")))
 
 
 def all_errors(here: dict[str, Any], elsewhere: Mapping[str, Any]) -> dict[str, Any]:

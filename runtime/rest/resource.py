@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable
-from urllib.parse import unquote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -20,8 +19,6 @@ from runtime.rest.security.access import READ_ONLY, Role, check_role
 
 Handler = Callable[[Request], Awaitable[Response]]
 
-_HALF_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
-_CONTROL = re.compile("[\\x00-\\x1f\\x7f]")
 _AUTHORITY = re.compile("https?://[^/?#]*", re.IGNORECASE)
 _PARAMETERS = re.compile(";[^/]*")
 
@@ -103,25 +100,6 @@ def _path(scope: Scope) -> str:
             raise BadRequest(f"'{path}' has a ';', which starts a parameter; escape it as %3B in a name")
         path = _PARAMETERS.sub("", path)
     return path if path.endswith("//") or path == "/" else path.removesuffix("/")
-
-
-def path_name(request: Request, key: str = "name") -> str:
-    """A path variable, unescaped. Raises BadRequest for text that Apache's HTTP server refuses in a name."""
-    escaped = request.path_params[key]
-    if _HALF_ESCAPE.search(escaped):
-        raise BadRequest(f"'{escaped}' in the path has a '%' without two hexadecimal digits; escape '%' as '%25'")
-    try:
-        name = unquote(escaped, errors="strict")
-    except UnicodeDecodeError as e:
-        raise BadRequest(f"'{escaped}' in the path is not UTF-8: {e.reason}") from None
-    if _CONTROL.search(name):
-        raise BadRequest(f"'{escaped}' in the path has a control character, which names cannot have")
-    return name
-
-
-def parameter(request: Request, key: str) -> str | None:
-    """A query parameter; the first if it was given several times, as in Java. None if it is missing."""
-    return next(iter(request.query_params.getlist(key)), None)
 
 
 def _accepts(request: Request, media: str) -> bool:

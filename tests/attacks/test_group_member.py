@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -35,16 +36,17 @@ from runtime.rest.diagnostics import all_lines
 from runtime.rest.forwarding.peer_events import MAX_NOTICES, PeerEvents
 from runtime.rest.forwarding.worker_clients import WorkerRequest
 from runtime.rest.http.answers import json_answer
+from runtime.rest.http.parameters import path_name
 from runtime.rest.http.receiving import read
 from runtime.rest.internal import ALGORITHM_HEADER, SIGNATURE_HEADER, InternalHandlers
-from runtime.rest.monitoring import progress_routes
-from runtime.rest.plugins import plugin_routes
-from runtime.rest.preview import record_routes
-from runtime.rest.resource import Handler, Resource, path_name
+from runtime.rest.monitoring import ProgressHandlers
+from runtime.rest.plugins import PluginHandlers
+from runtime.rest.preview import RecordHandlers
+from runtime.rest.resource import Handler, Resource
 from runtime.rest.security.callers import HEADER
 from runtime.rest.security.jaas import MODULE
 from runtime.rest.security.security import BASIC_AUTH
-from runtime.rest.workers import worker_routes
+from runtime.rest.workers import GroupHandlers
 from runtime.storage.documents import Documents
 from tests.support.herder.herder_rig import HerderRig
 from tests.support.herder.memory_logs import TestLogs, topic
@@ -53,10 +55,6 @@ from tests.support.never_called import NEVER_CALLED
 from tests.support.servers.hostile_peer import EMPTY, HostilePeer, hostile_peer, json_response
 
 PASSWORD = b64encode(b"ann:secret").decode()
-
-
-def always(handler: Handler) -> Handler:
-    return handler
 
 
 def api(worker: ServingWorker) -> list[Route]:
@@ -92,15 +90,20 @@ def api(worker: ServingWorker) -> list[Route]:
 
     documents = Documents(TestLogs(), topic("j"))
     workers = Workers(worker.group, Cordons(documents), worker.configs, 1)
+    herder: Any = SimpleNamespace(stored=lambda name: None)
+    group = GroupHandlers(workers, leader)
+    records = RecordHandlers(herder, NEVER_CALLED, ErrorBoard(str), worker.peers)
+    progress = ProgressHandlers(herder, ProgressHistory(5.0), NEVER_CALLED, worker.peers)
     return [
         Route("/leader/{name}", Resource(get=to_leader, post=to_leader)),
         Route("/owner/{name}", Resource(post=to_owner)),
         Route("/worker/{name}", Resource(get=to_worker)),
         Route("/connectors/{name}/logs", Resource(get=logs)),
-        *record_routes(NEVER_CALLED, ErrorBoard(str), worker.peers, lambda name: None, always),
-        *progress_routes(ProgressHistory(5.0), worker.peers, lambda name: None, always),
-        *worker_routes(workers, always, leader),
-        *plugin_routes(Reload(), worker.peers, always),
+        Route("/connectors/{name}/errors", Resource(get=records.failed)),
+        Route("/connectors/{name}/progress", Resource(get=progress.progress)),
+        Route("/workers", Resource(get=group.view)),
+        Route("/workers/{worker_id}/drain", Resource(put=leader(group.drain))),
+        Route("/connector-plugins/reload", Resource(post=PluginHandlers(NEVER_CALLED, Reload(), worker.peers).reload)),
     ]
 
 

@@ -31,8 +31,9 @@ from runtime.kafka.errors import KafkaProblem
 from runtime.rest.forwarding.request_copies import RequestCopies
 from runtime.rest.forwarding.worker_clients import PeerAnswer, WorkerClients, WorkerUnreachable
 from runtime.rest.http.answers import JSON
+from runtime.rest.http.parameters import parameter
 from runtime.rest.http.receiving import unread
-from runtime.rest.resource import Handler, parameter
+from runtime.rest.resource import Handler
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from runtime.herder.group.group import Group, GroupWorkerInfo
 from runtime.rest.forwarding.answer_shapes import UnusableAnswer, parsed
 from runtime.rest.forwarding.request_copies import RequestCopies
 from runtime.rest.forwarding.worker_clients import WorkerClients, WorkerRequest, message_of
-from runtime.rest.resource import parameter
+from runtime.rest.http.parameters import parameter
 
 log = logging.getLogger(__name__)
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from starlette.routing import Route
+
 from runtime.herder.errors import NotFound
 from runtime.herder.plugin_reload import PluginReload
-from runtime.rest.plugins import plugin_routes
+from runtime.rest.plugins import PluginHandlers
+from runtime.rest.resource import Resource
 from tests.support.herder.worker_rig import ServingWorker, worker_group
+from tests.support.never_called import NEVER_CALLED
 
 PATH = "/connector-plugins/reload"
 
@@ -28,7 +32,8 @@ class Scripted:
 
 async def _serve(worker: ServingWorker, number: int) -> Scripted:
     reload = Scripted({"plugins": [], "restarted": [f"c{number}"], "missing": []})
-    await worker.serve(plugin_routes(cast(PluginReload, reload), worker.peers, lambda handler: handler))
+    handlers = PluginHandlers(NEVER_CALLED, cast(PluginReload, reload), worker.peers)
+    await worker.serve([Route(PATH, Resource(post=handlers.reload))])
     return reload
 
 

@@ -12,7 +12,8 @@ from runtime.herder.errors import BadRequest
 from runtime.rest.app import application
 from runtime.rest.http import receiving
 from runtime.rest.http.answers import JSON, json_answer
-from runtime.rest.resource import Resource, path_name
+from runtime.rest.http.parameters import path_name
+from runtime.rest.resource import Resource
 
 _UNTYPED = {"error_code": 415, "message": "HTTP 415 Unsupported Media Type"}
 

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 import runtime
 from runtime.engine.port import SlotInfo
@@ -22,8 +23,9 @@ from runtime.rest.app import application
 from runtime.rest.http.answers import error, json_answer
 from runtime.rest.openapi.schemas import SCHEMAS
 from runtime.rest.resource import Handler, Resource
+from runtime.rest.routes import routes
 from runtime.rest.security.access import Role
-from runtime.rest.workers import worker_routes
+from runtime.rest.workers import GroupHandlers
 from runtime.storage.configs import ConfigStore
 from runtime.storage.documents import Documents
 from tests.support.herder.memory_logs import TestLogs, topic
@@ -55,12 +57,15 @@ class Rig:
         logs = TestLogs()
         self.documents, self.configs = Documents(logs, topic("j")), ConfigStore(logs, topic("c"))
         self.cordons = Cordons(self.documents)
+        workers = Workers(group, self.cordons, self.configs, 3, lambda: 1.5, lambda: 20.0, lambda: SLOTS, lambda: [2])
+        handlers = GroupHandlers(workers, leader)
         app = application(
-            worker_routes(
-                Workers(group, self.cordons, self.configs, 3, lambda: 1.5, lambda: 20.0, lambda: SLOTS, lambda: [2]),
-                unguarded,
-                leader,
-            )
+            [
+                Route("/workers", Resource(get=handlers.view)),
+                Route("/workers/{worker_id}/cordon", Resource(put=leader(handlers.cordon))),
+                Route("/workers/{worker_id}/uncordon", Resource(put=leader(handlers.uncordon))),
+                Route("/workers/{worker_id}/drain", Resource(put=leader(handlers.drain))),
+            ]
         )
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://worker")
 
@@ -236,7 +241,9 @@ async def test_a_standalone_worker_lists_itself_with_all_its_work() -> None:
 
 
 def test_changes_need_the_role_operate() -> None:
-    for route in worker_routes(NEVER_CALLED, unguarded, unguarded):
+    of_workers = [route for route in routes(NEVER_CALLED) if route.path.startswith("/workers")]
+    assert len(of_workers) == 4
+    for route in of_workers:
         resource = route.endpoint
         assert isinstance(resource, Resource)
         assert resource.needs("PUT" if "{" in route.path else "GET") is (

@@ -168,10 +168,11 @@ async def test_tasks_do_not_wait_for_a_connector_that_does_not_stop(rig: HerderR
     await rig.create("a", tasks_max="2")
     await rig.until(lambda: _runs(rig, "a", 2))
     rig.plugins.on_stop = hang
-    await getattr(rig.herder, what)("a")
     if what == "pause":
+        await rig.herder.set_target("a", TargetState.PAUSED)
         await rig.until(lambda: len(rig.engine.paused) == 2)
     else:
+        await getattr(rig.herder, what)("a")
         await rig.until(lambda: not rig.engine.running)
     assert not await rig.connectors.settled("a", 0.01)
     may_stop.set()

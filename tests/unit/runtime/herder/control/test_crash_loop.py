@@ -12,6 +12,7 @@ from runtime.herder.control.crash_loop import LIMIT, CrashLoopGuard, Timing
 from runtime.host.port import HostError
 from runtime.storage.documents import Documents
 from tests.support.herder.memory_logs import TestLogs, topic
+from tests.support.waiting import until
 
 KILLER, CALM = {"connector.class": "Killer"}, {"connector.class": "Calm"}
 TIMING = Timing(linger=0.02, quiet=0.1, write=0.5)
@@ -107,9 +108,8 @@ async def test_a_restart_ends_the_quarantine_until_the_next_death(workers: Worke
     guard = await workers.boot()
     guard.release("killer")
     start = asyncio.create_task(workers.start(guard, "killer", KILLER))
-    await asyncio.sleep(0.05)
+    await until(lambda: workers.starts.count("killer") == LIMIT + 1)
     start.cancel()
-    assert workers.starts.count("killer") == LIMIT + 1
     assert (await workers.boot()).quarantined("killer", KILLER)
 
 

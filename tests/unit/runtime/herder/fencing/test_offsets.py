@@ -55,7 +55,7 @@ async def test_tasks_are_fenced_before_the_connector_is_asked(rig: Rig) -> None:
 
 
 async def test_a_connector_whose_tasks_cannot_be_fenced_is_not_deleted_with_its_offsets(rig: Rig) -> None:
-    await rig.herder.resume("a")
+    await rig.herder.set_target("a", TargetState.STARTED)
     await rig.until(lambda: len(rig.engine.running) == 2)
     rig.refuse_fencing = BrokerUnavailable("no answer")
     with pytest.raises(Unavailable):

@@ -11,7 +11,7 @@ import pytest
 from runtime.herder.control.start_control import StartTimes
 from runtime.host.port import REFUSED, HostError
 from runtime.kafka.group.protocol import CONNECTOR
-from runtime.model.states import State, TaskId
+from runtime.model.states import State, TargetState, TaskId
 from tests.support.herder.herder_rig import HerderRig
 
 OUTAGE = "org.apache.kafka.connect.errors.ConnectException: no connection\n"
@@ -145,11 +145,11 @@ async def test_a_restart_waits_while_the_connector_is_paused(make: Make) -> None
     await rig.create("a")
     await runs(rig)
     fail(rig)
-    await rig.herder.pause("a")
+    await rig.herder.set_target("a", TargetState.PAUSED)
     await rig.until(lambda: rig.restarts.waiting == 1 and rig.state("a") is State.PAUSED)
     await asyncio.sleep(0.1)
     assert rig.tasks("a") == {0: State.FAILED}
-    await rig.herder.resume("a")
+    await rig.herder.set_target("a", TargetState.STARTED)
     await runs(rig, times=2)
 
 
@@ -227,13 +227,13 @@ async def test_a_task_that_fails_while_the_connector_is_paused_is_restarted_when
     rig = await make(headrace_restart_attempts="1")
     await rig.create("a")
     await runs(rig)
-    await rig.herder.pause("a")
+    await rig.herder.set_target("a", TargetState.PAUSED)
     await rig.until(lambda: rig.state("a") is State.PAUSED)
     fail(rig)
     await rig.until(lambda: rig.restarts.waiting == 1)
     await asyncio.sleep(0.05)
     assert rig.tasks("a") == {0: State.FAILED}
-    await rig.herder.resume("a")
+    await rig.herder.set_target("a", TargetState.STARTED)
     await runs(rig, times=2)
     assert history(rig) == [(1, True)]
 
@@ -245,10 +245,10 @@ async def test_a_restart_that_waits_for_the_budget_while_the_connector_is_paused
     rig.restarts._budget.take(10.5)  # the next one is allowed in half a second
     fail(rig)
     await rig.until(lambda: rig.restarts.counts.delayed == 1)
-    await rig.herder.pause("a")
+    await rig.herder.set_target("a", TargetState.PAUSED)
     await asyncio.sleep(1.5)
     assert rig.tasks("a") == {0: State.FAILED}
-    await rig.herder.resume("a")
+    await rig.herder.set_target("a", TargetState.STARTED)
     await runs(rig, times=2)
 
 

@@ -20,9 +20,10 @@ from runtime.herder.group.assignor import Unit
 from runtime.herder.group.group import GroupSnapshot
 from runtime.rest.forwarding.forwarding import NO_LEADER
 from runtime.rest.http.answers import json_answer
+from runtime.rest.http.parameters import path_name
 from runtime.rest.http.receiving import read
 from runtime.rest.offsets import origin
-from runtime.rest.resource import Resource, path_name
+from runtime.rest.resource import Resource
 from runtime.rest.security.access import PRINCIPAL, ROLE
 from runtime.rest.security.jaas import MODULE
 from runtime.rest.security.security import BASIC_AUTH

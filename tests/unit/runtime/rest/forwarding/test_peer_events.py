@@ -16,7 +16,8 @@ from runtime.herder.monitoring.progress_watch import ProgressWatch, merged
 from runtime.herder.status.events import EventLog
 from runtime.rest.forwarding.peer_events import PeerEvents
 from runtime.rest.http.answers import json_answer
-from runtime.rest.resource import Resource, parameter
+from runtime.rest.http.parameters import parameter
+from runtime.rest.resource import Resource
 from runtime.rest.security.callers import check_from_worker
 from tests.support.herder.worker_rig import ServingWorker, worker_group
 

@@ -20,10 +20,11 @@ from runtime.herder.internal_requests import InternalRequests
 from runtime.herder.offsets.settling import GroupSettling
 from runtime.kafka.errors import BrokerUnavailable, NotAuthorizedError
 from runtime.model.states import State, TargetState, TaskId
-from runtime.rest.diagnostics import all_lines, with_stalled
+from runtime.rest.diagnostics import all_lines
 from runtime.rest.forwarding.leader_client import LeaderClient
 from runtime.rest.http.answers import json_answer
 from runtime.rest.internal import InternalHandlers
+from runtime.rest.offsets import with_stalled
 from runtime.rest.resource import Handler, Resource
 from runtime.storage.configs import ConfigStore, StoredConnector
 from runtime.storage.statuses import StatusRecord, StatusStore

@@ -18,9 +18,10 @@ from runtime.herder.errors import BadRequest, NotFound
 from runtime.rest.app import application
 from runtime.rest.http import bodies, receiving
 from runtime.rest.http.answers import json_answer
+from runtime.rest.http.parameters import path_name
 from runtime.rest.http.receiving import BODY_LIMIT, LARGE_BODY_LIMIT, BodyMemory
 from runtime.rest.http.server import RestServer
-from runtime.rest.resource import Resource, path_name
+from runtime.rest.resource import Resource
 
 Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 ENTRY = b'{"partition":{"kafka_topic":"topic-name-1","kafka_partition":17},"offset":{"kafka_offset":123456}}'
