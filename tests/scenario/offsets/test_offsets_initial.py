@@ -83,8 +83,8 @@ def test_initial_offsets_of_a_sink(connect: Connect, broker: KafkaBroker, tmp_pa
     config = {"connector.class": SINK, "file": str(out), "topics": topic, **STRINGS}
     at = {"kafka_topic": topic, "kafka_partition": 0}
     assert _post(connect, name, config, [_entry(at, {"kafka_offset": 3})])[0] == 200
-    lines = wait_until(lambda: out.exists() and (lines := out.read_text().splitlines())[1:] and lines)
-    assert lines[:2] == ["3", "4"], "a consumer that is too slow for its group reads them again"
+    wait_until(lambda: out.exists() and len(out.read_text().splitlines()) >= 2)
+    assert out.read_text().splitlines()[:2] == ["3", "4"], "a consumer that is too slow for its group repeats them"
     status, answer = _post(connect, unique("snk"), config, [_entry({**at, "kafka_partition": 9}, {"kafka_offset": 3})])
     assert status == 400
     assert "step 'validate offsets'" in answer["message"]
