@@ -1,4 +1,4 @@
-"""`make test`: all tests in two processes, each with its own broker; failed tests run once more, alone.
+"""`make test`: all tests in three processes, each with its own broker; failed tests run once more, alone.
 
 Real brokers, JVMs and terminals on a shared machine make some tests fail for lack of processor time. A second try must
 not hide that: the last lines list the tests that failed, with the failure of each try, and more than MAX_SECOND_TRIES
@@ -18,10 +18,11 @@ from xml.etree import ElementTree
 MAX_SECOND_TRIES = 3
 """Tests that may pass only on the second try."""
 
-DISTRIBUTION = ("-n", "2", "-p", "tests.distribution", "--no-loadscope-reorder", "--durations=40")
-"""Two processes get files in the order of their folders: scenarios, which take up to a minute each, before unit tests.
-xdist would start with the files of most tests, so that one process would still run a long scenario when the other has
-finished."""
+DISTRIBUTION = ("-n", "3", "-p", "tests.distribution", "--no-loadscope-reorder", "--durations=40")
+"""Processes get files in the order of their folders: scenarios, which take up to a minute each, before unit tests.
+xdist would start with the files of most tests, so that one process would still run a long scenario when the others have
+finished. Three processes for two processors: tests wait for two fifths of their time, for sessions, commits and polls.
+"""
 
 FAILED = 1
 """pytest's exit code when some tests failed, rather than when the run itself did."""

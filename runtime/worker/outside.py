@@ -13,8 +13,8 @@ from runtime.engine.port import EngineListener
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
 from runtime.herder.fencing.zombie_fencing import Fence
+from runtime.herder.group.awaited_view import AwaitView
 from runtime.herder.group.peer_watch import accepts
-from runtime.herder.group.worker_group import AwaitView
 from runtime.herder.offsets.stored_offsets import NewWriter
 from runtime.host.environment_hosts import EnvironmentHosts
 from runtime.host.port import HostListener

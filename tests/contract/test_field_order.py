@@ -31,7 +31,7 @@ def answers(connect: Connect, source: str, sink: str, file: Path, topic: str) ->
     found: dict[str, Shape] = {}
 
     def ask(method: str, path: str, body: Any = None) -> Any:
-        _, answer = connect.worker.request(method, path, body)
+        _, answer = connect.request(method, path, body)
         found[f"{method} {path}"] = shape(answer)
         return answer
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
+from tests.support.clusters import rest
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -20,8 +21,8 @@ class Connect:
         self.worker = worker
 
     def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        """Status and decoded body of a request."""
-        return self.worker.request(method, path, body)
+        """Status and decoded body of a request, which is repeated while the worker's group rebalances."""
+        return rest.settled_request(self.worker.url + path, method, body)
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
         status, answer = self.request(method, path, body)

@@ -26,7 +26,7 @@ class Cluster:
         self.made: list[str] = []
 
     def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        return rest.request(self.url + path, method, body)
+        return rest.settled_request(self.url + path, method, body)
 
     def create(self, name: str, config: dict[str, str], state: str = "RUNNING") -> str:
         status, answer = self.request(

@@ -14,23 +14,16 @@ import asyncio
 import concurrent.futures
 import contextlib
 import logging
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from runtime.herder.group.assignor import Unit
+from runtime.herder.group.awaited_view import VIEW_TIMEOUT, AwaitedView, AwaitView
 from runtime.herder.group.follow_ups import FollowUps
 from runtime.herder.group.group import GroupListener, GroupSnapshot, GroupWorkerInfo, WorkerState
-from runtime.herder.group.leader import (
-    GroupView,
-    describe_members,
-    lead,
-    newest_offset,
-    refusal,
-    shared_urls,
-    worker_id,
-)
+from runtime.herder.group.leader import describe_members, lead, newest_offset, refusal, shared_urls, worker_id
 from runtime.herder.group.leader_view import GroupSettings, LeaderView, ViewSources
+from runtime.herder.group.owned_units import OwnedUnits
 from runtime.herder.group.rejoin_backoff import REJOIN_DELAY, RejoinBackoff
 from runtime.herder.group.write_claim import WriteClaim
 from runtime.kafka.errors import GroupOccupied, KafkaProblem
@@ -41,13 +34,6 @@ from runtime.storage.statuses import StatusStore
 from runtime.system.lease_clock import lease_time
 
 _log = logging.getLogger(__name__)
-
-VIEW_TIMEOUT = 3.0
-"""Seconds that the network thread waits for the view; after that nothing is assigned and all members join again. The
-view then serves the next attempt, so that a busy event loop delays an assignment but does not prevent it."""
-
-AwaitView = Callable[["concurrent.futures.Future[GroupView]", float], GroupView]
-"""Waits on the network thread for a view, for so many seconds: concurrent.futures.Future.result."""
 
 RETRY_DELAY = 1.0
 """Seconds between attempts to read the config topic after a rebalance."""
@@ -85,21 +71,17 @@ class WorkerGroup:
         await_view: AwaitView = concurrent.futures.Future.result,
     ) -> None:
         """`claim`: the leader's claim to the config topic; None if a leader needs none."""
-        self._view_timeout, self._await_view = view_timeout, await_view
         self._claim = claim or WriteClaim()
         self._member, self._settings, self._configs = member, settings, configs
         self._view = LeaderView(settings, configs, statuses, sources)
+        self._awaited_view = AwaitedView(self._view, self._known, view_timeout, await_view)
         self._sources = sources
         self.worker_id = worker_id(settings.url)
         self._place: Place | None = None
         self._snapshot = GroupSnapshot(member.group_id)
-        self._late_view: concurrent.futures.Future[GroupView] | None = None  # of the last attempt to assign
         self._led: GroupSnapshot | None = None  # of the rebalance that this worker has led, until it is complete
-        self._units: dict[str, frozenset[int]] = {}  # all that exist, by connector
-        self._owned: dict[str, set[int]] = {}
-        self._stopping: dict[str, set[int]] = {}
+        self._units = OwnedUnits(member.ownership)
         self._owners: dict[Unit, str] | None = None
-        self._alone: int | None = None  # the edition of the ownership while this is the only worker, not cordoned
         self._ready = False  # a slot has been up
         self._draining = False
         self._changed = asyncio.Event()
@@ -146,10 +128,9 @@ class WorkerGroup:
     @property
     def snapshot(self) -> GroupSnapshot:
         found = replace(self._snapshot, generation=self.generation, rebalancing=self._member.rebalancing)
-        if self._alone is None:
+        if not self._units.is_alone:
             return found
-        own = frozenset(Unit(name, task) for name, tasks in self._owned.items() for task in tasks)
-        return replace(found, workers=[replace(worker, units=own) for worker in found.workers])
+        return replace(found, workers=[replace(worker, units=self._units.owned) for worker in found.workers])
 
     @property
     def confirmed_until(self) -> float:
@@ -166,18 +147,18 @@ class WorkerGroup:
         return self._claim.trouble
 
     def owns(self, connector: str, task: int = CONNECTOR) -> bool:
-        return task in self._owned.get(connector, ())
+        return self._units.owns(connector, task)
 
     def owns_any(self, connector: str) -> bool:
-        return bool(self._owned.get(connector))
+        return self._units.owns_any(connector)
 
     def owned(self) -> list[str]:
         """The connectors of which this worker owns anything, or must stop anything."""
-        return [*{**self._owned, **self._stopping}]
+        return self._units.connectors()
 
     def units(self, connector: str) -> frozenset[int]:
         """The units that this worker owns, and those that must stop here before another worker may start them."""
-        return frozenset((*self._owned.get(connector, ()), *self._stopping.get(connector, ())))
+        return self._units.of(connector)
 
     def runs_elsewhere(self, worker_id: str, connector: str, task: int) -> bool:
         others = (w for w in self._snapshot.workers if w.worker_id == worker_id != self.worker_id)
@@ -203,30 +184,19 @@ class WorkerGroup:
         """The first slot is up. Until then this worker receives nothing if other workers have slots."""
         if not self._ready:
             self._ready = True
-            if self._alone is None:
+            if not self._units.is_alone:
                 self.rejoin()
 
     def stopped(self, connector: str, tasks: Collection[int]) -> None:
-        units = self._units.get(connector, frozenset())
-        self._member.ownership.drop((connector, task) for task in tasks if task not in units)
-        _discard(self._owned, connector, [task for task in tasks if task not in units])
-        released = [task for task in tasks if task in self._stopping.get(connector, ())]
-        if released:
-            _discard(self._stopping, connector, released)
+        if released := self._units.stopped(connector, tasks):
             self._member.released((connector, task) for task in released)
         self._notify()
 
     def configured(self, name: str) -> None:
         """The config topic has new records of this connector: adopt its units, or request a rebalance, if connectors
         or tasks have been added or removed."""
-        units, before = self._view.units(name), self._units.get(name, frozenset())
-        if units == before:
-            return
-        if units:
-            self._units[name] = units
-        else:
-            del self._units[name]
-        if self._place is not None and not self._adopted({name: units - before}):
+        added = self._units.configured(name, self._view.units(name))
+        if added is not None and self._place is not None and not self._units.adopt({name: added}):
             self.rejoin()
 
     # joining and leaving
@@ -236,7 +206,7 @@ class WorkerGroup:
         self._listener, self._loop = listener, asyncio.get_running_loop()
         self._joined = self._loop.create_future()
         self._claim.subscribe(self._claim_changed)
-        self._units = {name: self._view.units(name) for name in self._configs.names()}
+        self._units.exist({name: self._view.units(name) for name in self._configs.names()})
         foreign = await self._view.foreign()
         refusal = "" if self._settings.mixed else _APART
         if foreign:
@@ -250,14 +220,14 @@ class WorkerGroup:
 
     async def hand_over(self, within: float) -> None:
         """Move everything that runs here to other workers, for at most `within` seconds."""
-        if self._place is None or not self._owned or not self._successors():
+        if self._place is None or not self._units.owned or not self._successors():
             return
         _log.info("Handing connectors and tasks over to the other workers of group %s", self._member.group_id)
         self._draining = True
         self._member.rejoin()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
-                while (self._owned or self._stopping) and self._successors():
+                while self._units and self._successors():
                     await self._changed.wait()
                 return
         _log.warning("Not everything could be handed over within %.0f s", within)
@@ -300,14 +270,9 @@ class WorkerGroup:
         return WorkerMetadata(settings.url, self._configs.offset, details=details)
 
     def _lead(self, leader_id: str, members: Mapping[str, WorkerMetadata]) -> Mapping[str, Assignment]:
-        offset, asked = newest_offset(members), self._late_view
-        if asked is None or not _serves(asked, offset):
-            asked = asyncio.run_coroutine_threadsafe(self._collect(offset), self._loop)
-        self._late_view = None
         try:
-            found = lead(leader_id, members, self._await_view(asked, self._view_timeout))
+            found = lead(leader_id, members, self._awaited_view.get(newest_offset(members), self._loop))
         except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
-            self._late_view = asked
             _log.warning("The worker is too busy to assign connectors and tasks; all workers join the group again")
             return refusal(leader_id, members).assignments
         except Exception:  # would end this worker, and then each next leader
@@ -320,8 +285,9 @@ class WorkerGroup:
 
     # the event loop
 
-    async def _collect(self, offset: int) -> GroupView:
-        return await self._view.collect(offset, (worker.worker_id for worker in self._snapshot.workers))
+    def _known(self) -> set[str]:
+        """The ids of the workers in the group."""
+        return {worker.worker_id for worker in self._snapshot.workers}
 
     def _note_led(self, snapshot: GroupSnapshot | None) -> None:
         self._led = snapshot
@@ -330,7 +296,7 @@ class WorkerGroup:
         self._newest = place
         self._last_leader_url = None if place.leads else place.leader_url
         if not (place.leads and place.mismatch):
-            self._late_view = None
+            self._awaited_view.forget()
         if self._entering is None or self._entering.done():
             self._entering = asyncio.create_task(self._enter_newest(), name="enter group")
             self._entering.add_done_callback(self._entered)
@@ -367,7 +333,7 @@ class WorkerGroup:
         await self._claim_for(place)
         if place is not self._newest:
             return
-        self._place, known = place, {worker.worker_id for worker in self._snapshot.workers}
+        self._place, known = place, self._known()
         if place.leads and self._led is not None:
             self._take(self._led)
         self._refresh(place)
@@ -379,10 +345,9 @@ class WorkerGroup:
         self._notify()
         self._balance_later(place)
         if place.leads:
-            present = {w.worker_id for w in self._snapshot.workers}
             starting = {w.worker_id for w in self._snapshot.workers if w.implementation == "headrace" and not w.slots}
             self._follow_ups.start(
-                self._sources.departures.note(known - starting, present - starting, self._settings.delay)
+                self._sources.departures.note(known - starting, self._known() - starting, self._settings.delay)
             )
         else:
             self._follow_ups.cancel()  # a deposed leader records no departures
@@ -432,35 +397,16 @@ class WorkerGroup:
 
     def _refresh(self, place: Place) -> None:
         """Take over what the last assignment gave to this worker, and adopt what has been created since."""
-        ownership = self._member.ownership
-        self._owned, self._stopping = _by_connector(ownership.running), _by_connector(ownership.stopping)
         alone = place.leads and len(self._snapshot.workers) == 1 and self.worker_id not in self._sources.states()
-        self._alone = place.edition if alone else None
-        missing = {n: self._created_since(n, units) for n, units in self._units.items()}
-        if self._alone is not None and not self._adopted({n: units for n, units in missing.items() if units}):
-            self.rejoin()
-
-    def _created_since(self, name: str, units: frozenset[int]) -> frozenset[int]:
-        """The units of a connector that the rebalance did not know: neither owned, nor left for another worker."""
         left = self._snapshot.unassignable.union(self._snapshot.waiting)
-        return frozenset(task for task in units - self._owned.get(name, set()) if Unit(name, task) not in left)
-
-    def _adopted(self, units: Mapping[str, frozenset[int]]) -> bool:
-        """Whether these units now run here without a rebalance, because this worker is alone in the group."""
-        if self._alone is None:
-            return False
-        pairs = [(name, task) for name, tasks in units.items() for task in tasks]
-        if not self._member.ownership.adopt(pairs, self._alone):
-            return False
-        for name, task in pairs:
-            self._owned.setdefault(name, set()).add(task)
-        return True
+        if not self._units.assigned(place.edition if alone else None, left):
+            self.rejoin()
 
     def _on_lost(self) -> None:
         self._follow_ups.cancel()
         self._claim.drop()
-        self._place = self._newest = self._alone = None
-        self._owned, self._stopping = {}, {}
+        self._place = self._newest = None
+        self._units.lose()
         self._listener.ownership_changed()
         self._listener.leading(False, ())
         self._notify()
@@ -478,26 +424,3 @@ class WorkerGroup:
     def _notify(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
-
-
-def _serves(view: concurrent.futures.Future[GroupView], offset: int) -> bool:
-    """Whether a view that came too late can be used, or is still being collected: it has the config topic up to this
-    offset."""
-    if not view.done():
-        return True
-    return not view.cancelled() and view.exception() is None and view.result().config_offset >= offset
-
-
-def _by_connector(units: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
-    found: dict[str, set[int]] = defaultdict(set)
-    for connector, task in units:
-        found[connector].add(task)
-    return dict(found)
-
-
-def _discard(units: dict[str, set[int]], connector: str, tasks: Iterable[int]) -> None:
-    left = units.get(connector)
-    if left is not None:
-        left.difference_update(tasks)
-        if not left:
-            del units[connector]

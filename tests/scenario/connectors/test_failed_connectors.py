@@ -24,7 +24,7 @@ def test_a_connector_that_cannot_start_is_failed_in_every_state(connect: Connect
     reaches("RUNNING", "RUNNING")
     connect.ask("PATCH", "/connectors/c/config", {REPLICAS: "0"})
     reaches("FAILED", "RUNNING")
-    status, body = connect.worker.request("POST", "/connectors/c/restart")
+    status, body = connect.request("POST", "/connectors/c/restart")
     assert (status, body["message"]) == (500, "Failed to start connector: c")
     connect.ask("PUT", "/connectors/c/pause")
     reaches("FAILED", "PAUSED")
@@ -32,9 +32,9 @@ def test_a_connector_that_cannot_start_is_failed_in_every_state(connect: Connect
     reaches("FAILED")
     connect.ask("PATCH", "/connectors/c/config", {REPLICAS: "1"})
     reaches("STOPPED")
-    status, body = connect.worker.request("POST", "/connectors/c/restart?includeTasks=true")
+    status, body = connect.request("POST", "/connectors/c/restart?includeTasks=true")
     assert (status, body["connector"]["state"]) == (202, "RESTARTING")
     reaches("STOPPED")
     connect.ask("PUT", "/connectors/c/resume")
     reaches("RUNNING", "RUNNING")
-    assert connect.worker.request("POST", "/connectors/c/restart")[0] == 204
+    assert connect.request("POST", "/connectors/c/restart")[0] == 204

@@ -67,7 +67,7 @@ def test_failed_records_are_counted_by_stage(connect: Connect, sink: tuple[str, 
     connect.ask("POST", f"/connectors/{name}/tasks/0/restart")
     assert connect.ask("GET", path)["total"]["failed"] == 2
     connect.ask("DELETE", f"/connectors/{name}")
-    assert connect.worker.request("GET", path)[0] == 404
+    assert connect.request("GET", path)[0] == 404
 
 
 def test_a_source_is_previewed_on_its_produced_and_on_given_records(
@@ -97,7 +97,7 @@ def test_previews_of_a_connector_that_does_not_exist_hide_its_secrets(connect: C
     assert found["records"][0]["by"] == "m: logging in with [hidden]"
     assert SECRET not in json.dumps(found)
     blocked = {**body, "config": {**body["config"], "transforms.m.how": "kill"}}  # type: ignore[dict-item]
-    code, refusal = connect.worker.request("POST", "/connector-plugins/FileStreamSink/preview", blocked)
+    code, refusal = connect.request("POST", "/connector-plugins/FileStreamSink/preview", blocked)
     assert code == 422
     assert "died (exit code 7) in transforms.m" in refusal["message"]
 
@@ -124,6 +124,6 @@ REFUSED = [
 
 def test_refused_previews_name_the_mistake(connect: Connect, sink: tuple[str, str]) -> None:
     for body, message in REFUSED:
-        code, answer = connect.worker.request("POST", f"/connectors/{sink[0]}/preview", body)
+        code, answer = connect.request("POST", f"/connectors/{sink[0]}/preview", body)
         assert (code, message in answer.get("message", "")) == (400, True), (body, answer)
-    assert connect.worker.request("POST", "/connectors/nobody/preview", {})[0] == 404
+    assert connect.request("POST", "/connectors/nobody/preview", {})[0] == 404

@@ -24,7 +24,7 @@ def test_a_recreated_connector_waits_for_the_tasks_of_the_deleted_one(
     connect.create(name, {**config, **STRINGS})
     wait_until(lambda: topics.count(broker.bootstrap, topic) > 50)
     gate.unlink()
-    connect.worker.request("DELETE", f"/connectors/{name}")
+    connect.request("DELETE", f"/connectors/{name}")
     connect.create(name, {**config, **STRINGS})
     made = topics.count(broker.bootstrap, topic)
     gate.touch()
@@ -35,4 +35,4 @@ def test_a_recreated_connector_waits_for_the_tasks_of_the_deleted_one(
     found = topics.values(broker.bootstrap, topic, topics.count(broker.bootstrap, topic))
     assert found == [str(n).encode() for n in range(len(found))]
     connect.ask("DELETE", f"/connectors/{name}", None)
-    wait_until(lambda: connect.worker.request("GET", f"/connectors/{name}/status")[0] == 404)
+    wait_until(lambda: connect.request("GET", f"/connectors/{name}/status")[0] == 404)

@@ -168,11 +168,13 @@ def on_terminal(console: Console, command: str, answer: bytes = b"", **environ: 
 
 
 LEAST = 0.048  # processor seconds for starting Python with an HTTP client on the machine for which the goal was set
+LEAST_TURNS, MOST_TURNS = 5, 30
 
 
 def test_a_script_line_is_quick(console: Console) -> None:
-    """The goal is 0.15 s for the whole process. The test judges processor time, which other processes do not affect but
-    imports do, and scales the goal by the time that this machine needs to start Python with an HTTP client."""
+    """The goal is 0.15 s for the whole process. The test judges processor time, most of which imports take, and scales
+    the goal by the time that this machine needs to start Python with an HTTP client. Other processes make both slower
+    at times: they run in turn, and the least times count, which approach those of an idle machine with each turn."""
 
     def seconds(run: Callable[[], object]) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -181,9 +183,13 @@ def test_a_script_line_is_quick(console: Console) -> None:
         return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
     bare = [sys.executable, "-c", "import dataclasses, http.client"]
-    least = min(seconds(lambda: subprocess.run(bare, check=True)) for _ in range(5))
-    best = min(seconds(lambda: console("get connectors")) for _ in range(5))
-    assert best < 0.15 * max(1.0, least / LEAST), f"{best:.3f} s, where Python alone takes {least:.3f} s"
+    least = best = float("inf")
+    for turn in range(1, MOST_TURNS + 1):
+        least = min(least, seconds(lambda: subprocess.run(bare, check=True)))
+        best = min(best, seconds(lambda: console("get connectors")))
+        if turn >= LEAST_TURNS and best < 0.15 * max(1.0, least / LEAST):
+            return
+    raise AssertionError(f"{best:.3f} s, where Python alone takes {least:.3f} s")
 
 
 def test_possible_success_is_distinguished(our_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:

@@ -65,14 +65,14 @@ def test_offsets_are_refused_while_running_and_in_wrong_shapes(
     file.write_text("one\n")
     connect.source("src", str(file), topic)
     body = {"offsets": [{"partition": {"filename": str(file)}, "offset": {"position": 0}}]}
-    status, answer = connect.worker.request("PATCH", "/connectors/src/offsets", body)
+    status, answer = connect.request("PATCH", "/connectors/src/offsets", body)
     assert status == 400
     assert "must be in the STOPPED state" in answer["message"]
     connect.stop("src")
     before = connect.offsets("src")
     for offset in ({"position": -1}, {"position": "1"}, {"pos": 1}):
         entry = {"partition": {"filename": str(file)}, "offset": offset}
-        assert connect.worker.request("PATCH", "/connectors/src/offsets", {"offsets": [entry]})[0] == 400
+        assert connect.request("PATCH", "/connectors/src/offsets", {"offsets": [entry]})[0] == 400
     assert connect.offsets("src") == before
 
 
@@ -84,7 +84,7 @@ def test_sink_offsets_are_altered_all_or_none(connect: Connect, broker: KafkaBro
     connect.stop(snk)
     good = {"partition": _partition(topic, 0), "offset": {"kafka_offset": 1}}
     bad = {"partition": _partition(unique("nowhere"), 7), "offset": {"kafka_offset": 1}}
-    status, answer = connect.worker.request("PATCH", f"/connectors/{snk}/offsets", {"offsets": [good, bad]})
+    status, answer = connect.request("PATCH", f"/connectors/{snk}/offsets", {"offsets": [good, bad]})
     assert status == 400
     assert "nowhere" in answer["message"]
     assert _positions(connect, snk) == {0: 3}

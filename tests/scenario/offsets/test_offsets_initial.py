@@ -22,7 +22,7 @@ POSSIBLE = (
 
 def _post(connect: Connect, name: str, config: dict[str, str], offsets: Any, **more: Any) -> tuple[int, Any]:
     body = {"name": name, "config": config, "initial_offsets": offsets, **more}
-    return connect.worker.request("POST", "/connectors", body)
+    return connect.request("POST", "/connectors", body)
 
 
 def _entry(partition: dict[str, Any], offset: dict[str, Any] | None) -> dict[str, Any]:
@@ -83,7 +83,8 @@ def test_initial_offsets_of_a_sink(connect: Connect, broker: KafkaBroker, tmp_pa
     config = {"connector.class": SINK, "file": str(out), "topics": topic, **STRINGS}
     at = {"kafka_topic": topic, "kafka_partition": 0}
     assert _post(connect, name, config, [_entry(at, {"kafka_offset": 3})])[0] == 200
-    wait_until(lambda: out.exists() and out.read_text() == "3\n4\n")
+    wait_until(lambda: out.exists() and len(out.read_text().splitlines()) >= 2)
+    assert out.read_text().splitlines()[:2] == ["3", "4"], "a consumer that is too slow for its group repeats them"
     status, answer = _post(connect, unique("snk"), config, [_entry({**at, "kafka_partition": 9}, {"kafka_offset": 3})])
     assert status == 400
     assert "step 'validate offsets'" in answer["message"]
@@ -172,7 +173,7 @@ def test_only_one_of_two_concurrent_creations_with_and_without_offsets_succeeds(
         ]
         with ThreadPoolExecutor(2) as pool:
             ordered = bodies if round_ % 2 else bodies[::-1]
-            answers = list(pool.map(lambda body: connect.worker.request("POST", "/connectors", body), ordered))
+            answers = list(pool.map(lambda body: connect.request("POST", "/connectors", body), ordered))
         winner = int(connect.ask("GET", f"/connectors/{name}/config")["who"])
         assert sorted(status for status, _ in answers) == [(200, 201)[winner], 409]
         assert connect.offsets(name) == given[winner].get("initial_offsets", [])
@@ -180,7 +181,7 @@ def test_only_one_of_two_concurrent_creations_with_and_without_offsets_succeeds(
 
 def test_put_config_refuses_initial_offsets(connect: Connect) -> None:
     body = {**_counting("t"), "initial_offsets": [_entry({"counter": "t"}, {"n": 1})]}
-    status, answer = connect.worker.request("PUT", "/connectors/c/config", body)
+    status, answer = connect.request("PUT", "/connectors/c/config", body)
     assert status == 400
     assert "POST /connectors" in answer["message"]
 
@@ -192,10 +193,10 @@ def test_deleting_with_offsets(connect: Connect, broker: KafkaBroker) -> None:
     wait_until(lambda: connect.offsets("c"))
     answer = connect.ask("DELETE", "/connectors/c?offsets=true")
     assert answer["message"].startswith("The connector c has been deleted. The Connect framework-managed offsets")
-    assert connect.worker.request("GET", "/connectors/c")[0] == 404
+    assert connect.request("GET", "/connectors/c")[0] == 404
     connect.create("c", _counting(topic), initial_state="STOPPED")
     assert connect.offsets("c") == []
-    assert connect.worker.request("DELETE", "/connectors/none?offsets=true")[0] == 404
+    assert connect.request("DELETE", "/connectors/none?offsets=true")[0] == 404
 
 
 def test_a_connector_that_refuses_is_not_deleted_and_continues(connect: Connect, broker: KafkaBroker) -> None:
@@ -203,7 +204,7 @@ def test_a_connector_that_refuses_is_not_deleted_and_continues(connect: Connect,
     connect.create("c", _counting(topic, "FixedOffsetsConnector"))
     connect.wait("c", "RUNNING", ["RUNNING"])
     wait_until(lambda: connect.offsets("c"))
-    assert connect.worker.request("DELETE", "/connectors/c?offsets=true")[0] == 400
+    assert connect.request("DELETE", "/connectors/c?offsets=true")[0] == 400
     connect.wait("c", "RUNNING", ["RUNNING"])
     assert connect.offsets("c")
 
@@ -221,9 +222,9 @@ def test_offsets_of_deleted_connectors_are_listed(connect: Connect, broker: Kafk
     found = connect.ask("GET", "/orphaned-offsets")
     assert {"connector": "gone", "partitions": 2} in found["sources"]
     assert {"connector": snk, "group": f"connect-{snk}", "partitions": 1} in found["sinks"]
-    assert connect.worker.request("DELETE", "/orphaned-offsets/here")[0] == 409
-    assert connect.worker.request("DELETE", f"/orphaned-offsets/{snk}?group=connect-nobody-{snk}")[0] == 409
-    assert connect.worker.request("DELETE", f"/orphaned-offsets/{snk}")[0] == 404  # no source offsets
+    assert connect.request("DELETE", "/orphaned-offsets/here")[0] == 409
+    assert connect.request("DELETE", f"/orphaned-offsets/{snk}?group=connect-nobody-{snk}")[0] == 409
+    assert connect.request("DELETE", f"/orphaned-offsets/{snk}")[0] == 404  # no source offsets
     connect.ask("DELETE", "/orphaned-offsets/gone")
     connect.ask("DELETE", f"/orphaned-offsets/{snk}?group=connect-{snk}")
     found = connect.ask("GET", "/orphaned-offsets")

@@ -39,7 +39,7 @@ def sink(connect: Connect, broker: KafkaBroker, calls: Path) -> tuple[str, str]:
 
 def patch(connect: Connect, name: str, *entries: tuple[Any, Any]) -> tuple[int, Any]:
     body = {"offsets": [{"partition": p, "offset": o} for p, o in entries]}
-    return connect.worker.request("PATCH", f"/connectors/{name}/offsets", body)
+    return connect.request("PATCH", f"/connectors/{name}/offsets", body)
 
 
 def lines(calls: Path) -> list[Any]:
@@ -53,7 +53,7 @@ def at(topic: str, partition: int) -> dict[str, Any]:
 @pytest.mark.parametrize("method", ["PATCH", "DELETE"])
 def test_requests_fail_with_404_if_the_connector_does_not_exist(connect: Connect, method: str) -> None:
     body = {"offsets": [{"partition": A, "offset": {"n": 1}}]} if method == "PATCH" else None
-    status, answer = connect.worker.request(method, "/connectors/nobody/offsets", body)
+    status, answer = connect.request(method, "/connectors/nobody/offsets", body)
     assert (status, answer["message"]) == (404, "Connector nobody not found")
 
 
@@ -63,7 +63,7 @@ def test_requests_fail_with_400_if_the_connector_is_not_stopped(connect: Connect
     config = {"connector.class": "headrace_test_plugins.CountingConnector", "topic": unique("t"), **STRINGS}
     connect.create(name, config, initial_state="PAUSED")
     body = {"offsets": [{"partition": A, "offset": {"n": 1}}]} if method == "PATCH" else None
-    status, answer = connect.worker.request(method, f"/connectors/{name}/offsets", body)
+    status, answer = connect.request(method, f"/connectors/{name}/offsets", body)
     assert status == 400
     assert "must be in the STOPPED state" in answer["message"]
     connect.ask("DELETE", f"/connectors/{name}")

@@ -64,7 +64,7 @@ def test_a_timestamp_resolves_to_offsets_that_patch_accepts(
     nowhere = {"to": 1, "kafka_topic": "nowhere-to-go"}
     refused: list[dict[str, Any]] = [{}, {"to": "soon"}, {"to": 1, "more": 2}, {"targets": []}, nowhere]
     for bad in refused:
-        assert connect.worker.request("POST", f"/connectors/{name}/offsets/resolve", bad)[0] == 400
+        assert connect.request("POST", f"/connectors/{name}/offsets/resolve", bad)[0] == 400
 
 
 def test_a_regular_expression_cannot_stop_the_worker(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_offsets_that_cannot_be_stored_are_refused_with_400(connect: Connect) ->
     assert connect.offsets("c") == [{"partition": good, "offset": good}]
     for bad in ({"n": 2**63}, {"n": -(2**63) - 1}, {"n": "\ud800"}, {"\udfff": 1}):
         entry = {"partition": {"a": 1}, "offset": bad}
-        assert connect.worker.request("PATCH", "/connectors/c/offsets", {"offsets": [entry]})[0] == 400
+        assert connect.request("PATCH", "/connectors/c/offsets", {"offsets": [entry]})[0] == 400
 
 
 def _stopped_sink(connect: Connect, broker: KafkaBroker, folder: Path, times: list[int]) -> tuple[str, str]:

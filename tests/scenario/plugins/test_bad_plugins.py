@@ -136,7 +136,7 @@ def topic(broker: KafkaBroker) -> str:
 @pytest.mark.parametrize("bad", TABLE, ids=str)
 def test_a_bad_plugin_fails_alone(bad: Bad, connect: Connect, neighbours: Neighbours, topic: str) -> None:
     name = unique(f"bad-{bad.where.replace('.', '-')}")
-    status, answer = connect.worker.request("POST", "/connectors", {"name": name, "config": _config(bad, topic)})
+    status, answer = connect.request("POST", "/connectors", {"name": name, "config": _config(bad, topic)})
     if bad.states is None:
         assert (status, bad.message in answer["message"]) == (400, True), answer
     else:
@@ -148,7 +148,7 @@ def test_a_bad_plugin_fails_alone(bad: Bad, connect: Connect, neighbours: Neighb
         traces = [part.get("trace") or "" for part in _parts(connect, name)]
         assert bad.message in "".join(traces)
         connect.ask("DELETE", f"/connectors/{name}")
-        wait_until(lambda: connect.worker.request("GET", f"/connectors/{name}/status")[0] == 404, 20)
+        wait_until(lambda: connect.request("GET", f"/connectors/{name}/status")[0] == 404, 20)
     wait_until(neighbours.running, QUICK)
 
 

@@ -53,7 +53,7 @@ def crashing(worker: StartWorker, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 def shown(connect: Connect, name: str) -> tuple[str, int]:
     """State and number of tasks if configs, task configs and statuses agree; otherwise the contradiction."""
-    code, config = connect.worker.request("GET", f"/connectors/{name}/config")
+    code, config = connect.request("GET", f"/connectors/{name}/config")
     if code == 404:
         return NOTHING
     tasks = connect.ask("GET", f"/connectors/{name}/tasks")

@@ -234,4 +234,4 @@ def test_a_connector_has_a_status_as_long_as_it_exists(connect: Connect, tmp_pat
         connect.create(name, source(tmp_path / "in", name), initial_state="STOPPED")
         assert connect.ask("GET", f"/connectors/{name}/status")["connector"]["state"] == "STOPPED"
         connect.ask("DELETE", f"/connectors/{name}")
-        assert connect.worker.request("GET", f"/connectors/{name}/status")[0] == 404
+        assert connect.request("GET", f"/connectors/{name}/status")[0] == 404

@@ -53,8 +53,8 @@ def test_text_lines_contain_connects_contexts(connect: Connect, broker: KafkaBro
 
 
 def test_requests_for_missing_stacks_are_answered_with_404(connect: Connect) -> None:
-    assert connect.worker.request("GET", "/connectors/nobody/tasks/0/stack")[0] == 404
-    assert connect.worker.request("GET", "/health/live") == (200, {"status": "alive"})
+    assert connect.request("GET", "/connectors/nobody/tasks/0/stack")[0] == 404
+    assert connect.request("GET", "/health/live") == (200, {"status": "alive"})
 
 
 def test_sigterm_commits_and_ends_within_the_graceful_time(

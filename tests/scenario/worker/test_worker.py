@@ -153,7 +153,7 @@ def test_altering_offsets_has_four_outcomes(connect: Connect, broker: KafkaBroke
 
     def alter(name: str, n: int) -> tuple[int, str]:
         entry = {"partition": {"counter": _topic(connect, name)}, "offset": {"n": n}}
-        code, body = connect.worker.request("PATCH", f"/connectors/{name}/offsets", {"offsets": [entry]})
+        code, body = connect.request("PATCH", f"/connectors/{name}/offsets", {"offsets": [entry]})
         return code, body["message"]
 
     assert alter("possible", 7) == (

@@ -12,6 +12,7 @@ from typing import Any
 
 from runtime.embedded.processes.process import ProcessRef
 from tests.support.broker import KafkaBroker, unique
+from tests.support.clusters.rest import is_rebalancing, message_of
 from tests.support.connect import Connect
 from tests.support.processes import child_refs, command_line
 from tests.support.waiting import wait_until
@@ -30,7 +31,6 @@ QUICK = {
 
 STALE = "due to stale configuration"
 NO_LEADER = "due to no known leader URL"
-REBALANCING = "because of a conflicting operation"
 UNREACHABLE, UNFINISHED = "cannot be reached", "is being finished; try again in a moment"
 
 
@@ -222,8 +222,8 @@ class GroupConnect(Connect):
 
 def is_transient(status: int, body: Any) -> bool:
     """Whether the answer asks the client to repeat the request, since the group rebalances."""
-    message = str(body.get("message", "")) if isinstance(body, dict) else ""
-    return status == 409 and any(part in message for part in (STALE, NO_LEADER, REBALANCING, UNREACHABLE, UNFINISHED))
+    others = (STALE, NO_LEADER, UNREACHABLE, UNFINISHED)
+    return is_rebalancing(status, body) or (status == 409 and any(part in message_of(body) for part in others))
 
 
 def is_transient_in_java(status: int, body: Any) -> bool:
@@ -231,7 +231,7 @@ def is_transient_in_java(status: int, body: Any) -> bool:
     before and after it serves the API."""
     if status == 404 and not body:
         return True
-    message = str(body.get("message", "")) if isinstance(body, dict) else ""
+    message = message_of(body)
     return status == 500 and ("a rebalance is expected" in message or "trying to forward REST request" in message)
 
 

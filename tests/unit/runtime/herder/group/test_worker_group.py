@@ -12,12 +12,13 @@ from typing import Any, cast
 import pytest
 
 from runtime.herder.group.assignor import Unit
+from runtime.herder.group.awaited_view import VIEW_TIMEOUT
 from runtime.herder.group.departures import Departures
 from runtime.herder.group.group import WorkerState
 from runtime.herder.group.leader import refusal
 from runtime.herder.group.leader_view import GroupSettings, ViewSources
 from runtime.herder.group.rejoin_backoff import REFUSALS_LOGGED, REJOIN_DELAY
-from runtime.herder.group.worker_group import VIEW_TIMEOUT, WorkerGroup
+from runtime.herder.group.worker_group import WorkerGroup
 from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place
 from runtime.kafka.group.ownership import Ownership
 from runtime.kafka.group.protocol import CONNECTOR, Assignment, AssignmentError, Details, WorkerMetadata
