@@ -67,8 +67,12 @@ def build() -> Suite:
             _compile_all(java.program, fresh, libraries)
             server_common = next(jar for jar in kafka if jar.name.startswith("kafka-server-common"))
             _pack(fresh / "plugins", tests[0], fresh / "plugin", server_common)
+            with zipfile.ZipFile(tests[0]) as jar:
+                jar.extractall(
+                    fresh / "tests"
+                )  # with sources of plugins that a test compiles, for which it needs files
             fresh.rename(folder)
-    apache = [folder / "brokers", *libraries]
+    apache = [folder / "brokers", folder / "tests", *libraries]
     return Suite([folder / "workers", *apache], apache, folder / "plugins")
 
 
