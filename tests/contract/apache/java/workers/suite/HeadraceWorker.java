@@ -2,6 +2,7 @@ package suite;
 
 import java.io.IOException;
 import java.io.OutputStream;
+import java.net.HttpURLConnection;
 import java.net.Socket;
 import java.net.URI;
 import java.nio.file.Files;
@@ -20,6 +21,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 public class HeadraceWorker {
     private static final Path FOLDER = Path.of(System.getProperty("suite.folder"));
     private static final AtomicInteger NUMBER = new AtomicInteger();
+    private static final long REQUEST_MS = 15_000;  // tests lower that of Apache's worker while it runs
     private static final long START_MS = 240_000;
     private static final long STOP_S = 90;
     private final Map<String, String> properties;
@@ -32,6 +34,7 @@ public class HeadraceWorker {
         for (String key : List.of("listeners", "admin.listeners"))
             properties.computeIfPresent(key, (k, value) -> value.replaceAll(":0\\b", ":" + Ports.free()));
         properties.merge("plugin.path", System.getProperty("suite.plugins"), (theirs, own) -> theirs + "," + own);
+        properties.put("headrace.request.timeout.ms", String.valueOf(REQUEST_MS));
         properties.put("headrace.slots", "1");  // tests start up to ten workers, on any number of processors
         try {
             properties.put("headrace.java.options", "-D" + Bridge.PORT + "=" + Handles.port());
@@ -66,6 +69,22 @@ public class HeadraceWorker {
             }
         }
         return url;
+    }
+
+    /** Returns when the worker has created the connectors of its files, as the start of Apache's worker does. */
+    public void awaitStart() {
+        URI health = url("listeners").resolve("health");
+        long end = System.currentTimeMillis() + START_MS;
+        while (process.isAlive() && System.currentTimeMillis() < end) {
+            try {
+                if (((HttpURLConnection) health.toURL().openConnection()).getResponseCode() != 503) return;
+                Thread.sleep(100);
+            } catch (IOException ended) {
+                return;
+            } catch (InterruptedException e) {
+                throw new RuntimeException(e);
+            }
+        }
     }
 
     /** Ends with the process, with an error unless its exit code is 0. */

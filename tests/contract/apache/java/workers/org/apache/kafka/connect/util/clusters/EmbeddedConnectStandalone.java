@@ -38,8 +38,9 @@ public class EmbeddedConnectStandalone extends EmbeddedConnect {
         properties.putIfAbsent("plugin.discovery", "hybrid_fail");
         List<String> files = new ArrayList<>();
         for (Map<String, String> connector : connectors) files.add(file(connector));
-        worker = new WorkerHandle("standalone", new HeadraceWorker("standalone", properties, files));
-        worker.url();
+        HeadraceWorker process = new HeadraceWorker("standalone", properties, files);
+        worker = new WorkerHandle("standalone", process);  // whose health a test reads during the start
+        process.awaitStart();
     }
 
     private static String file(Map<String, String> config) {

@@ -25,7 +25,7 @@ public class WorkerHandle {
     public URI adminUrl() { return worker.url("admin.listeners"); }
     public Future<?> herderTask() { return worker.end(); }
 
-    /** A property of the worker's process, which no test can change. */
+    /** A property of the worker's process, which has a low value in all tests. */
     public void requestTimeout(long ms) { }
     public void resetRequestTimeout() { }
 
