@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: setup run test test-fast check bench bench-console attacks soak soak-order picture clean
+.PHONY: setup run test test-fast check bench bench-console attacks apache-suite soak soak-order picture clean
 
 # Compiled even with PYTHONDONTWRITEBYTECODE: without bytecode each start of a worker takes a second of processor time more.
 setup: $(STAMP)
@@ -37,6 +37,9 @@ bench-console: setup
 
 attacks: setup
 	@$(BIN)/python -m pytest tests/attacks -m 'soak or not soak' $(ATTACKS)
+
+apache-suite: setup
+	@$(BIN)/python -m tests.contract.apache $(APACHE)
 
 soak: attacks
 	@$(BIN)/python -m pytest -m soak --ignore=tests/attacks

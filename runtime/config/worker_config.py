@@ -107,6 +107,8 @@ DISTRIBUTED = ConfigDef(
          "`package.*`) that are used instead of Headrace's own implementation."),
     ConfigKey("headrace.log.format", ConfigType.STRING, "text", _L, "Log lines as `text` or `json`.",
          one_of("text", "json")),
+    ConfigKey("headrace.request.timeout.ms", ConfigType.LONG, 30_000, _L, "How long a request waits for a method of a "
+         "plugin.", between(1, None)),
     ConfigKey("headrace.stalled.ms", ConfigType.LONG, 60_000, _L, "Time without progress until a task is STALLED."),
     ConfigKey("headrace.progress.interval.ms", ConfigType.LONG, 5_000, _L, "How often progress events are sent."),
     ConfigKey("headrace.stuck.ms", ConfigType.LONG, 60_000, _L, "How long a poll or put may take until the task is "
@@ -193,6 +195,8 @@ class WorkerConfig:
     java_heap: int
     """Largest heap in MB of each JVM that runs Java plugins."""
     java_options: tuple[str, ...]
+    request_timeout: float
+    """Seconds for which a request waits for a method of a plugin."""
     stalled: float
     progress: float
     log_format: str
@@ -275,6 +279,7 @@ def distributed(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> Wor
         slot_port=v["headrace.slot.port"],
         java_heap=v["headrace.java.heap.mb"],
         java_options=tuple(v["headrace.java.options"].split()),
+        request_timeout=v["headrace.request.timeout.ms"] / 1000,
         stalled=v["headrace.stalled.ms"] / 1000,
         progress=max(v["headrace.progress.interval.ms"] / 1000, 0.1),
         log_format=v["headrace.log.format"],

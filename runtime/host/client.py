@@ -7,10 +7,11 @@ import contextlib
 import logging
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from runtime.host.child import Child, ChildDiedError, Event
-from runtime.host.port import HOST_ABSENT, HOST_DIED, ConnectorInfo, HostError, HostListener
+from runtime.host.port import HOST_ABSENT, HOST_DIED, ConnectorInfo, HostError, HostListener, PluginTimeoutError
 from runtime.host.settings import HostSettings
 from runtime.logs.formats import Scrub
 from runtime.system.scheduling import Delay, ProcessTree, RunLimit, within
@@ -22,9 +23,6 @@ _RESTART_DELAYS = (0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 _HEALTHY_AFTER = 10.0
 """Seconds of running after which a death no longer counts as early."""
-
-CALL_LIMIT = 30.0
-"""Seconds after which a plugin has hung, except in start() and task_configs()."""
 
 STOP_TIMEOUT = 5.0
 """Seconds that start() and stop() have to return when a connector is stopped, as in Connect."""
@@ -44,13 +42,14 @@ class PluginHostClient:
     """PluginHost over a child process. Event loop only."""
 
     def __init__(
-        self, settings: HostSettings, listener: HostListener, timeout: float = CALL_LIMIT, scrub: Scrub = str,
+        self, settings: HostSettings, listener: HostListener, scrub: Scrub = str,
         ping_timeout: float = PING_TIMEOUT, stop_timeout: float = STOP_TIMEOUT, delay: type[Delay] = Delay,
     ) -> None:  # fmt: skip
-        """`scrub` removes secrets from the output and logs of plugins. Timeouts are in seconds; `timeout` and
-        `ping_timeout` do not count the `delay` of the process: a new process would be even later."""
-        self._settings, self._listener = replace(settings, call_timeout=timeout), listener
-        self.call_timeout = timeout
+        """`scrub` removes secrets from the output and logs of plugins. Timeouts are in seconds;
+        `ping_timeout` and that of the settings do not count the `delay` of the process: a new process would be even
+        later."""
+        self._settings, self._listener = settings, listener
+        self.call_timeout = settings.call_timeout
         """Seconds for a call, and for a start."""
         self._scrub = scrub
         self._ping_timeout, self._stop_timeout, self._delay = ping_timeout, stop_timeout, delay
@@ -184,21 +183,22 @@ class PluginHostClient:
         return (await self._call(call, *args))[1]
 
     async def _call(self, call: str, *args: Any) -> tuple[Child, Any]:
-        """The process and its answer. TimeoutError if the plugin does not return in time, which also ends the process;
-        a temporary HostError if the process has failed, not the plugin that was called."""
+        """The process and its answer. PluginTimeoutError if the plugin does not return in time, which also ends the
+        process; a temporary HostError if the process has failed, not the plugin that was called."""
         child = await self._child_up(call)
+        began = datetime.now(UTC)
         try:
             return child, await within(self._limit(self.call_timeout, child), child.call(call, *args))
         except ChildDiedError as error:
             raise _died(call, str(error)) from None
         except TimeoutError as error:
             reason = f"{call} got no response within {self.call_timeout:g} s"
-            if str(error):  # reported by the process, which has interrupted the Java plugin
-                raise TimeoutError(f"Plugin host: {reason}") from None
+            if method := str(error):  # reported by the process, which has interrupted the Java plugin
+                raise PluginTimeoutError(method, began, reason) from None
             if not await self._responds(child):
                 raise _died(call, child.kill_reason or _FROZEN) from None
             child.kill(reason)
-            raise TimeoutError(f"Plugin host: {reason}") from None
+            raise PluginTimeoutError(call, began, reason) from None
 
     async def _call_without_limit(self, call: str, *args: Any) -> tuple[Child, Any]:
         """As _call(), without a time limit: only a process that does not answer pings is ended."""

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from runtime.api.errors import ConfigError
-from runtime.host.client import CALL_LIMIT, PluginHostClient
+from runtime.host.client import PluginHostClient
 from runtime.host.port import ConnectorInfo, HostError, HostListener, HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
 from runtime.logs.formats import Scrub
@@ -51,10 +51,9 @@ class EnvironmentHosts:
     """
 
     def __init__(
-        self, settings: HostSettings, listener: HostListener, scrub: Scrub = str, idle_timeout: float = IDLE_TIMEOUT,
-        timeout: float = CALL_LIMIT,
-    ) -> None:  # fmt: skip
-        """Timeouts are in seconds; `timeout` is that of most calls."""
+        self, settings: HostSettings, listener: HostListener, scrub: Scrub = str, idle_timeout: float = IDLE_TIMEOUT
+    ) -> None:
+        """`idle_timeout` is in seconds."""
         self._settings, self._listener, self._scrub = settings, listener, scrub
         self._defaults = {
             "key.converter": settings.key_converter,
@@ -63,8 +62,7 @@ class EnvironmentHosts:
             **settings.converter_versions,
         }
         self._idle_timeout = idle_timeout
-        self._timeout = timeout
-        self._base = PluginHostClient(settings, listener, timeout, scrub)
+        self._base = PluginHostClient(settings, listener, scrub)
         self._hosts: dict[str, _Host] = {}
         self._starting = asyncio.Lock()
         self._places: dict[str, _Host | None] = {}  # by connector; None: the base host
@@ -277,7 +275,7 @@ class EnvironmentHosts:
             host = self._hosts.get(environment.id)
             if host is None:
                 settings = replace(self._settings, environment=environment, catalog=registry.catalog.to_json())
-                client = PluginHostClient(settings, self._listener, self._timeout, self._scrub)
+                client = PluginHostClient(settings, self._listener, self._scrub)
                 host = self._hosts[environment.id] = _Host(client, set(), now)
                 await client.start()
                 _log.info("The plugin host of the environment %s has started", environment.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 from runtime.model.environment import Environment
@@ -16,7 +17,23 @@ REFUSED = "refused"
 """The kind of a start that the worker refuses, although no plugin has raised an error: another start fails too."""
 
 CALL_TIMEOUT = "timeout"
-"""The kind with which the process reports a Java plugin that did not return in time; the client raises TimeoutError."""
+"""The kind with which the process reports a Java plugin that did not return in time, with the method as message; the
+client raises PluginTimeoutError."""
+
+_STAGES = {
+    "definition": "retrieving the configuration definition from the connector",
+    "validate": "performing multi-property validation for the connector",
+}
+"""Connect's descriptions of what a worker does when a method of a connector is called."""
+
+
+class PluginTimeoutError(TimeoutError):
+    """A plugin has not returned from a method in time (REST: 500, with Connect's sentence)."""
+
+    def __init__(self, method: str, began: datetime, reason: str) -> None:
+        stage = _STAGES.get(method, f"calling {method} of a plugin")
+        since = began.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        super().__init__(f"Request timed out. The worker is currently {stage}, which began at {since}: {reason}")
 
 
 class HostError(Exception):

@@ -92,6 +92,8 @@ def serve(call: Callable[[], Any], replies: Replies, number: int) -> None:
 def failure(error: BaseException) -> dict[str, str]:
     """The kind, message and trace of an error, as sent to the worker."""
     kind = next(kind for cls, kind in _KINDS if isinstance(error, cls))
+    if isinstance(error, CallTimeoutError):
+        return {"kind": kind, "message": error.method, "trace": ""}
     message = message_of(error) or type(error).__name__
     return {"kind": kind, "message": _clean(message), "trace": _clean(trace_of(error))}
 

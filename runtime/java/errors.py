@@ -26,7 +26,12 @@ class HostLostError(ConnectError):
 
 
 class CallTimeoutError(TimeoutError):
-    """A Java plugin has not returned in time. Its object is lost, and closing it interrupts the call in the JVM."""
+    """A Java plugin has not returned from a method in time. Its object is lost, and closing it interrupts the call in
+    the JVM."""
+
+    def __init__(self, method: str) -> None:
+        super().__init__(f"A Java plugin did not return from {method} in time")
+        self.method = method
 
 
 class HostStartError(ConnectError):

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from runtime.api.errors import ConfigError
 from runtime.herder.errors import HerderError
-from runtime.host.port import HostError, HostRequestError
+from runtime.host.port import HostError, HostRequestError, PluginTimeoutError
 from runtime.kafka.errors import ClientConfigError, KafkaProblem
 from runtime.rest.http.answers import RouterError, error, on_router_error
 from runtime.rest.http.receiving import BodyMemory
@@ -34,6 +34,7 @@ def application(routes: Sequence[Route], body_memory: BodyMemory | None = None) 
             KafkaProblem: _on_unavailable,
             ClientConfigError: _on_config,
             TimeoutError: _on_unavailable,
+            PluginTimeoutError: _on_plugin_timeout,
             HostError: _on_plugin,
             ConfigError: _on_config,
             ClientDisconnect: _on_disconnect,
@@ -57,8 +58,13 @@ async def _on_herder(_: Request, e: Exception) -> Response:
 
 
 async def _on_unavailable(_: Request, e: Exception) -> Response:
-    """Kafka or a plugin did not answer in time, or Kafka denied access; the message names the missing right."""
+    """Kafka did not answer in time, or Kafka denied access; the message names the missing right."""
     return error(503, str(e))
+
+
+async def _on_plugin_timeout(_: Request, e: Exception) -> Response:
+    """A plugin hangs. Connect's clients expect 500, since another attempt would end in the same way."""
+    return error(500, str(e))
 
 
 async def _on_plugin(_: Request, e: Exception) -> Response:

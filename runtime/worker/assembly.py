@@ -299,7 +299,7 @@ def _host(config: WorkerConfig) -> HostSettings:
     return HostSettings(
         config.plugin_path, config.file_paths, key, value, header, transactional, converter_versions=versions,
         plugin_discovery=config.plugin_discovery, java_prefer=config.java_prefer, java_heap=config.java_heap,
-        java_options=config.java_options,
+        java_options=config.java_options, call_timeout=config.request_timeout,
     )  # fmt: skip
 
 

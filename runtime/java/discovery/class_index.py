@@ -13,7 +13,7 @@ from typing import NamedTuple
 from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 from runtime.java.discovery.class_file import ClassFile, ClassFormatError
-from runtime.java.discovery.connect_api import SUPER_TYPES, is_from_worker, is_provided
+from runtime.java.discovery.connect_api import FROM_WORKER, SUPER_TYPES, is_provided
 
 _LOCAL_HEADER = 30
 _MAX_ENTRY = 64 << 20  # bytes; a thousandth of it may be enough to fill the memory otherwise
@@ -158,7 +158,7 @@ class ClassIndex:
 
     def parents(self, name: str) -> tuple[str, ...]:
         """The direct super class, if any, and the interfaces of a class; empty if the class is unknown."""
-        if name in self._classes and not is_from_worker(name):
+        if name in self._classes and name not in FROM_WORKER:
             return self._classes[name].parents
         return SUPER_TYPES.get(name, ())
 
@@ -178,7 +178,7 @@ class ClassIndex:
 
     def load(self, name: str) -> ClassFile | None:
         """The whole class file; None if the location does not contain it."""
-        if name not in self._classes or is_from_worker(name):
+        if name not in self._classes or name in FROM_WORKER:
             return None
         if name not in self._parsed:
             found = self._classes[name]

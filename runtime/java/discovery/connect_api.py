@@ -23,6 +23,10 @@ BASES: dict[JavaPluginType, str] = {
 }
 """The class or interface that makes a class a plugin of a type."""
 
+FROM_WORKER = frozenset(BASES.values())
+"""Types that a plugin always gets from the worker, even if its jars contain them. The worker has no plugins outside of
+the packages that locations isolate, so that a jar cannot contain another class in place of one of the worker's."""
+
 SERVICES_ONLY = (JavaPluginType.CONFIG_PROVIDER, JavaPluginType.REST_EXTENSION, JavaPluginType.OVERRIDE_POLICY)
 """Types that Connect finds by service entries alone, whatever `plugin.discovery` says."""
 
@@ -49,24 +53,6 @@ SUPER_TYPES: dict[str, tuple[str, ...]] = {
 KAFKA_PLUGINS = frozenset(name for name, parents in SUPER_TYPES.items() if name not in BASES.values()
                           and VERSIONED in parents)  # fmt: skip
 """Plugins of Kafka itself; their version is Kafka's."""
-
-_ISOLATED = (
-    *(f"{_C}{package}." for package in ("transforms", "json", "file", "mirror", "converters", "connector.policy")),
-    f"{_C}storage.StringConverter",
-    f"{_C}storage.SimpleHeaderConverter",
-    f"{_C}rest.basic.auth.extension.BasicAuthSecurityRestExtension",
-    f"{_K}common.config.provider.",
-)
-"""Names of Kafka's plugins, which a plugin location may bring in a version of its own."""
-
-
-def is_from_worker(name: str) -> bool:
-    """True for classes that a plugin always gets from the worker, even if its jars contain them."""
-    if not name.startswith((_K, "org.slf4j.", "java.")):
-        return False
-    if name in BASES.values() or name.startswith(f"{_C}connector.policy.ConnectorClientConfigRequest"):
-        return True
-    return not name.startswith(_ISOLATED)
 
 
 def is_provided(name: str) -> bool:

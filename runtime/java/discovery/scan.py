@@ -11,7 +11,7 @@ from pathlib import Path
 from runtime import CONNECT_VERSION
 from runtime.java.discovery.class_file import ClassFile, ClassFormatError, ClassMember, Reference
 from runtime.java.discovery.class_index import ClassIndex
-from runtime.java.discovery.connect_api import BASES, KAFKA_PLUGINS, SERVICES_ONLY, VERSIONED, is_from_worker
+from runtime.java.discovery.connect_api import BASES, KAFKA_PLUGINS, SERVICES_ONLY, VERSIONED
 from runtime.java.discovery.java_plugin import UNDEFINED, JavaPlugin, JavaPluginType
 from runtime.java.discovery.locations import class_path, plugin_locations
 from runtime.java.discovery.scan_cache import ScanCache
@@ -184,8 +184,6 @@ def _plugins(index: ClassIndex, location: Path) -> Iterator[JavaPlugin]:
 
 
 def _can_be_created(index: ClassIndex, name: str) -> bool:
-    if is_from_worker(name):
-        return False
     try:
         found = index.load(name)
         if found is None or not found.is_concrete:

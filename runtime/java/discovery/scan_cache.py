@@ -15,7 +15,7 @@ from runtime import CONNECT_VERSION
 from runtime.java.discovery.java_plugin import JavaPlugin, JavaPluginType
 
 _log = logging.getLogger(__name__)
-_FORMAT = 1
+_FORMAT = 2
 """Raised when discovery would find other plugins in the same jars."""
 
 

@@ -115,7 +115,7 @@ class Link:
 
     def _late(self, name: str) -> CallTimeoutError:
         self._connection.shutdown(socket.SHUT_RDWR)  # the answer must not be taken for that of another call
-        return CallTimeoutError(f"A Java plugin did not return from {name} in time")
+        return CallTimeoutError(name)
 
     @staticmethod
     def _result(frame: FrameReader) -> tuple[Any, FrameReader]:

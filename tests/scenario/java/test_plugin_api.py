@@ -192,6 +192,10 @@ def test_a_connector_uses_its_context_in_start() -> None:
     connector.stop()
 
 
+_OWN = "org.apache.kafka.connect.own.Own"
+"""A class of a plugin in a package of Kafka's."""
+
+
 def test_plugins_load_classes_of_other_locations_by_name_and_alias() -> None:
     """Through the context class loader, as with Connect's delegating class loader."""
     folder = str(probes())
@@ -199,7 +203,8 @@ def test_plugins_load_classes_of_other_locations_by_name_and_alias() -> None:
     alone = JavaClass(sink_class.name, "/nowhere/sink", sink_class.jars)  # another location with the same class files
     names = ClassNames(
         {"probe.ProbeConnector": ("probe.ProbeConnector", folder), "Probe": ("probe.ProbeConnector", folder),
-         "Gone": ("probe.Gone", folder), "JsonConverter": ("org.apache.kafka.connect.json.JsonConverter", None)},
+         "Gone": ("probe.Gone", folder), _OWN: (_OWN, folder),
+         "JsonConverter": ("org.apache.kafka.connect.json.JsonConverter", None)},
         {folder: [f"{folder}/"]},
     )  # fmt: skip
     with own_host(replace(settings(), names=names)) as host:
@@ -208,6 +213,7 @@ def test_plugins_load_classes_of_other_locations_by_name_and_alias() -> None:
         task.start({})
         assert _asked(task, "load Probe") == "probe.ProbeConnector by PluginClassLoader"
         assert _asked(task, "load probe.ProbeConnector") == "probe.ProbeConnector by PluginClassLoader"
+        assert _asked(task, f"load {_OWN}") == f"{_OWN} by PluginClassLoader"
         assert _asked(task, "load JsonConverter") == "org.apache.kafka.connect.json.JsonConverter by AppClassLoader"
         assert _asked(task, "load Gone") == "not found"
         assert _asked(task, "load java.lang.Strang") == "not found"

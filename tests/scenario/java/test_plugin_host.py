@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def listener() -> _Listener:
 @pytest.fixture
 async def hosts(listener: _Listener) -> AsyncIterator[EnvironmentHosts]:
     settings = HostSettings((str(wild_plugins()),), java_heap=64)
-    found = EnvironmentHosts(settings, listener, timeout=_LIMIT)
+    found = EnvironmentHosts(replace(settings, call_timeout=_LIMIT), listener)
     await found.start()
     try:
         await _start_jvm(found)

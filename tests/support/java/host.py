@@ -20,6 +20,7 @@ from tests.support.java import probes as java_probes
 FILE = "org.apache.kafka.connect.file.FileStream"
 
 PROBES = {
+    "org/apache/kafka/connect/own/Own.java": "package org.apache.kafka.connect.own;\n\npublic class Own { }\n",
     "probe/ProbeSink.java": """
 package probe;
 

@@ -1,4 +1,4 @@
-"""A jar with the classes of Cases.java."""
+"""A jar with the classes of Cases.java and Own.java."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MANIFEST_VERSION = "9.9"
 def edge_case_jar(folder: Path) -> Path:
     """The jar, in this folder."""
     classes = folder / "classes"
-    _compile(classes, _SOURCES / "Cases.java", _SOURCES / "Gone.java")
+    _compile(classes, _SOURCES / "Cases.java", _SOURCES / "Gone.java", _SOURCES / "Own.java")
     (classes / "edge" / "Gone.class").unlink()
     target = folder / "edge-cases.jar"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as jar:

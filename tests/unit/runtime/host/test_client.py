@@ -9,6 +9,7 @@ import os
 import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,11 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
         heard = RecordingListener()
         settings = HostSettings(plugin_path=(str(tmp_path),))
         host = PluginHostClient(
-            settings, heard, answer_within, ping_timeout=ping_within, stop_timeout=stop_within, delay=delay
+            replace(settings, call_timeout=answer_within),
+            heard,
+            ping_timeout=ping_within,
+            stop_timeout=stop_within,
+            delay=delay,
         )
         hosts.append(host)
         await host.start()
@@ -281,6 +286,10 @@ async def test_a_plugin_that_ends_the_process(start: Start) -> None:
     assert set(heard.lost) == {"other"}
 
 
+_VALIDATES = "The worker is currently performing multi-property validation for the connector"
+"""Connect's words."""
+
+
 @pytest.mark.parametrize("act", ["hang", "hog"])
 async def test_a_plugin_that_does_not_answer(start: Start, act: str) -> None:
     host, heard = await start(answer_within=2.0)
@@ -289,7 +298,10 @@ async def test_a_plugin_that_does_not_answer(start: Start, act: str) -> None:
     if act == "hang":
         for _ in range(20):
             assert await host.validate(odd())  # other calls are served meanwhile
-    with pytest.raises(TimeoutError, match="validate got no response within 2 s"):
+    with pytest.raises(
+        TimeoutError,
+        match=rf"^Request timed out\. {_VALIDATES}, which began at .+Z: validate got no response within 2 s",
+    ):
         await hanging
     await heard.until(lambda: "other" in heard.lost)
     assert await host.validate(odd())

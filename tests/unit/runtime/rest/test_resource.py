@@ -1,5 +1,6 @@
 """Routing, methods and media types (tests/contract/parity/FACTS.md, section 1)."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -9,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from runtime.herder.errors import BadRequest
+from runtime.host.port import PluginTimeoutError
 from runtime.rest.app import application
 from runtime.rest.http import receiving
 from runtime.rest.http.answers import JSON, json_answer
@@ -134,3 +136,18 @@ async def test_a_body_needs_a_content_type(media: str | None) -> None:
 
 async def test_a_wrong_content_type_is_refused_on_any_path(client: httpx.AsyncClient) -> None:
     assert (await client.delete("/nowhere", headers={"Content-Type": "garbage"})).status_code == 400
+
+
+async def test_a_plugin_that_hangs_is_no_reason_to_try_again() -> None:
+    async def hang(_: Request) -> Response:
+        raise PluginTimeoutError("definition", datetime(2026, 1, 2, tzinfo=UTC), "describe got no response within 30 s")
+
+    client = httpx.AsyncClient(
+        transport=httpx.ASGITransport(application([Route("/c", Resource(get=hang))])), base_url="http://x"
+    )
+    response = await client.get("/c")
+    assert (response.status_code, response.json()["message"]) == (
+        500,
+        "Request timed out. The worker is currently retrieving the configuration definition from the connector, which "
+        "began at 2026-01-02T00:00:00.000Z: describe got no response within 30 s",
+    )

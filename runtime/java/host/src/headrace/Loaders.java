@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.kafka.connect.runtime.isolation.DelegatingClassLoader;
 import org.apache.kafka.connect.runtime.isolation.PluginClassLoader;
+import org.apache.kafka.connect.runtime.isolation.PluginUtils;
 
 /**
  * One class loader for each location of plugins, as in Connect: its jars come before those of the worker. Their parent
@@ -61,7 +62,8 @@ final class Loaders extends DelegatingClassLoader {
         }
         String full = (String) plugin.get(0);
         String location = (String) plugin.get(1);
-        if (location == null) {
+        // Classes of Kafka that a location does not isolate come from the worker, then from the location that asks.
+        if (location == null || !PluginUtils.shouldLoadInIsolation(full)) {
             return super.loadClass(full, resolve);
         }
         URLClassLoader loader;

@@ -30,6 +30,7 @@ def test_edge_cases(edge_cases: Path) -> None:
         "OfManifest": ("9.9", False),
         "OverridesMethod": ("sub", True),
         "Plain": ("undefined", True),
+        "org.apache.kafka.connect.own.Own": ("undefined", True),
     }
     assert found["ExtendsConverter"].types == (JavaPluginType.CONVERTER, JavaPluginType.HEADER_CONVERTER)
     assert found["Declared"].types == found["Declared"].service_types == (JavaPluginType.CONFIG_PROVIDER,)
@@ -74,14 +75,12 @@ def test_several_versions_of_a_plugin_are_found(tmp_path: Path) -> None:
     ]
 
 
-def test_classes_that_the_worker_provides_are_no_plugins(tmp_path: Path) -> None:
-    for jar in ("connect-runtime", "connect-json"):
-        shutil.copy(_jar(jar), tmp_path)
-    found = {plugin.cls for plugin in scan([str(tmp_path)])}
-    assert "org.apache.kafka.connect.json.JsonConverter" in found
-    assert not {name for name in found if ".connect.tools." in name}
-    # Kafka's number converters may be brought along by a plugin.
-    assert "org.apache.kafka.connect.converters.LongConverter" in found
+def test_jars_of_kafka_have_no_plugins_but_those_that_locations_isolate(tmp_path: Path) -> None:
+    for jar in sorted(connect_jars().glob("connect-*.jar")):
+        shutil.copy(jar, tmp_path)
+    found = {plugin.cls for plugin in scan([str(tmp_path)], _SCAN)}
+    packages = {name.removeprefix("org.apache.kafka.connect.").partition(".")[0] for name in found}
+    assert packages == {"connector", "converters", "file", "json", "storage", "transforms"}
 
 
 def test_results_are_kept_until_a_jar_changes(tmp_path: Path) -> None:
