@@ -25,6 +25,10 @@ class HostLostError(ConnectError):
     tolerable = False
 
 
+class InvalidFrameError(HostLostError):
+    """The task host JVM has sent a frame that is too long. Its link was closed."""
+
+
 class CallTimeoutError(TimeoutError):
     """A Java plugin has not returned from a method in time. Its object is lost, and closing it interrupts the call in
     the JVM."""

@@ -10,17 +10,41 @@ from datetime import UTC, datetime
 
 from runtime.logs import context
 
-MAX_LINE_BYTES = 64 * 1024
-"""The most bytes of a line that are kept."""
+MAX_LINE = 64 * 1024
+"""The most characters of a line that are shown, traces included."""
+
+MAX_RAW_LINE = 2 * MAX_LINE
+"""The most characters or bytes of a line that are kept before secrets are hidden in it: a secret that ends beyond the
+part that is shown is still found."""
+
+MAX_TRACE = 128 * 1024
+"""The most characters of a trace in a status: with all of them escaped as JSON, the brokers' default limit of a record
+is not reached."""
+
+MAX_RAW_TRACE = 8 * MAX_TRACE
+"""As MAX_RAW_LINE, for traces."""
 
 CUT_MARK = " [line cut]"
+
+
+def cut(text: str, longest: int = MAX_LINE) -> str:
+    """The beginning of a text, with a mark if more follows. To be called when secrets have been hidden: half a secret
+    would not be found any more."""
+    return text if len(text) <= longest else text[:longest] + CUT_MARK
+
+
+def cut_trace(trace: str, longest: int = MAX_TRACE) -> str:
+    """The beginning and the end of a trace, which names the innermost cause of Java's exceptions. As cut()."""
+    if len(trace) <= longest:
+        return trace
+    return f"{trace[: longest // 2]}{CUT_MARK}\n{trace[-(longest // 2) :]}"
 
 
 class OutputLines:
     """Splits chunks into lines. Only the beginning of a long line is kept, so that output without line ends takes
     limited memory and time."""
 
-    def __init__(self, longest: int = MAX_LINE_BYTES) -> None:
+    def __init__(self, longest: int = MAX_RAW_LINE) -> None:
         self._longest = longest
         self._rest = bytearray()
         self._skipping = False  # the beginning of this line has been returned already
@@ -84,7 +108,7 @@ class TextFormat(logging.Formatter):
         if hasattr(record, FIELDS):
             return line
         trace = trace_of(record, self)
-        return self._scrub(f"{line}\n{trace}" if trace else line)
+        return cut(self._scrub(f"{line}\n{trace}" if trace else line))
 
 
 class JsonFormat(logging.Formatter):
@@ -103,9 +127,9 @@ class JsonFormat(logging.Formatter):
                 line["task"] = owner[1]
         if fields := getattr(record, FIELDS, None):
             return json.dumps({**line, "message": record.getMessage(), **fields})
-        line["message"] = self._scrub(record.getMessage())
+        line["message"] = cut(self._scrub(record.getMessage()))
         if trace := trace_of(record, self):
-            line["trace"] = self._scrub(trace)
+            line["trace"] = cut(self._scrub(trace))
         return json.dumps(line)  # ASCII only, so that the line does not depend on the stream's encoding
 
 

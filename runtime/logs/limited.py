@@ -1,15 +1,35 @@
-"""Warnings that others can cause as often as they like."""
+"""Limits for log lines that others can cause as often as they like."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
 
+from runtime.logs.formats import MAX_RAW_LINE
+
 PERIOD = 60.0
 """Seconds."""
 
 BURST = 10
 """Warnings that are logged in a period."""
+
+
+MAX_LOGGERS = 10_000
+"""Loggers of this process: they are never removed."""
+
+_MAX_NAME = 1_000  # characters of the name of a logger or a context
+
+
+def log_line(level: str, logger: str, message: str, context: str) -> None:
+    """Log a line that another process has sent, which may have any size, and any number of loggers."""
+    number = logging.getLevelNamesMapping().get(level, logging.INFO)
+    _logger(logger[:_MAX_NAME]).log(number, "%s", message[:MAX_RAW_LINE], extra={"context": context[:_MAX_NAME]})
+
+
+def _logger(name: str) -> logging.Logger:
+    """The logger of this name; the root logger for new names when there are too many."""
+    known = logging.root.manager.loggerDict
+    return logging.getLogger(name if name in known or len(known) < MAX_LOGGERS else None)
 
 
 class LimitedWarnings:

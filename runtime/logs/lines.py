@@ -7,7 +7,7 @@ from collections import OrderedDict, deque
 from dataclasses import asdict, dataclass
 
 from runtime.logs import context
-from runtime.logs.formats import Scrub, level_of, trace_of
+from runtime.logs.formats import Scrub, cut, level_of, trace_of
 
 MAX_LINES = 500
 """The most lines that are kept for a connector."""
@@ -74,6 +74,6 @@ class ConnectorLines(logging.Handler):
         name, task = owner
         kept = self._kept.setdefault(name, _Kept(deque()))
         self._kept.move_to_end(name)
-        kept.add(LogLine(int(record.created * 1000), level_of(record), task, record.name, text[:_MAX_LINE_CHARS]))
+        kept.add(LogLine(int(record.created * 1000), level_of(record), task, record.name, cut(text, _MAX_LINE_CHARS)))
         if len(self._kept) > _MAX_CONNECTORS:
             self._kept.popitem(last=False)

@@ -20,7 +20,7 @@ MAX_FRAME = 64 * 1024 * 1024
 """The most bytes of a body."""
 
 MAX_VALUES = 2_000_000
-"""The most values of a message to the worker: 64 MB of brackets would need more than a gigabyte."""
+"""The most values of a message to the worker or its driver: 64 MB of brackets would need more than a gigabyte."""
 
 _HEADER = 4
 _EXACT = 1 << 31
@@ -44,19 +44,20 @@ def encode_exact(message: Any, default: Callable[[Any], Any] | None = None) -> b
     return _frame(json.dumps(message, default=default, separators=(",", ":")).encode(), _EXACT)
 
 
-def read(stream: BinaryIO, limit: int = MAX_FRAME) -> tuple[Any] | None:
-    """The next message, in a tuple; None at the end of the stream. FrameError if the frame is invalid. Blocks."""
+def read(stream: BinaryIO, limit: int = MAX_FRAME, values: int | None = None) -> tuple[Any] | None:
+    """The next message, in a tuple; None at the end of the stream. FrameError if the frame is invalid, or has more than
+    this number of values. Blocks."""
     header = stream.read(_HEADER)
     if len(header) < _HEADER:
         return None
     length = _length(header, limit)
     body = stream.read(length)
-    return (_decoded(header, body),) if len(body) == length else None
+    return (_decoded(header, body, values),) if len(body) == length else None
 
 
-def read_all(stream: BinaryIO) -> Iterator[Any]:
-    """All messages until the end of the stream. FrameError if a frame is invalid. Blocks."""
-    while (message := read(stream)) is not None:
+def read_all(stream: BinaryIO, values: int | None = None) -> Iterator[Any]:
+    """All messages until the end of the stream. As read(). Blocks."""
+    while (message := read(stream, values=values)) is not None:
         yield message[0]
 
 
@@ -66,13 +67,11 @@ async def receive(stream: asyncio.StreamReader, limit: int = MAX_FRAME) -> Any:
 
 
 async def receive_sized(stream: asyncio.StreamReader, limit: int = MAX_FRAME) -> tuple[Any, int]:
-    """As receive(), with the bytes of the body. Only the worker's event loops read in this way: the number of values is
-    limited, too."""
+    """As receive(), with the bytes of the body. Only the worker's event loops read in this way: a message has at most
+    MAX_VALUES."""
     header = await stream.readexactly(_HEADER)
     body = await stream.readexactly(_length(header, limit))
-    if max_values(body, MAX_VALUES) > MAX_VALUES:
-        raise FrameError(f"a frame has more than {MAX_VALUES:,} values")
-    return _decoded(header, body), len(body)
+    return _decoded(header, body, MAX_VALUES), len(body)
 
 
 async def receive_all(stream: asyncio.StreamReader) -> AsyncIterator[Any]:
@@ -100,7 +99,9 @@ def _check(length: int, limit: int) -> None:
         raise FrameError(f"a frame of {length} bytes is longer than the {limit} bytes allowed")
 
 
-def _decoded(header: bytes, body: bytes) -> Any:
+def _decoded(header: bytes, body: bytes, values: int | None) -> Any:
+    if values is not None and max_values(body, values) > values:
+        raise FrameError(f"a frame has more than {values:,} values")
     decode = json.loads if int.from_bytes(header, "big") & _EXACT else orjson.loads
     try:
         return decode(body)

@@ -3,31 +3,47 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import io
 import json
+import logging
 import os
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from runtime.api.errors import ConnectError
+from runtime.config.secret_values import Secrets, scrubber
+from runtime.engine.driver.session.server import SessionCaller, SessionServer
 from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.checks import check_from_slot
 from runtime.engine.protocol.messages import VERSION
-from runtime.model.states import State
+from runtime.herder.status.error_board import MAX_SHOWN, MAX_TEXT
+from runtime.herder.status.events import EventLog
+from runtime.herder.status.status_board import StatusBoard
+from runtime.kafka.formats import compact
+from runtime.logs import limited
+from runtime.logs.formats import CUT_MARK, MAX_LINE, MAX_TRACE, TextFormat
+from runtime.logs.limited import log_line
+from runtime.logs.lines import ConnectorLines
+from runtime.model.states import State, TaskId
 from runtime.pipeline.task.error_counts import Counts
 from runtime.pipeline.task.meter import Meter
+from runtime.storage.statuses import StatusStore
 from runtime.system import frames
 from runtime.system.tls_socket import TlsSocket
 from tests.support.engine.engine_rig import ROOT
 from tests.support.engine.slot_port import Port, opened_port, read
+from tests.support.herder.memory_logs import TestLogs, topic
 from tests.support.kafka.stores import MakeStores
-from tests.support.waiting import until
+from tests.support.waiting import until, wait_until
 
 RUN = {"connector": "c", "task": 0, "epoch": 1}
 METER = Meter().snapshot()
@@ -166,6 +182,121 @@ async def test_a_flood_of_large_messages_waits_for_the_worker(port: Port) -> Non
     await until(lambda: len(port.listener.messages) == 16)
     await asyncio.to_thread(thread.join)
     connection.close()
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> socket.socket:
+    """A connection of the executor to the driver's Spark session; `tmp_path` has the files of rows."""
+
+    class Service:
+        def execute(self, caller: SessionCaller, request: Mapping[str, Any]) -> Any:
+            return "executed"
+
+        def must_complete(self, request: Mapping[str, Any]) -> bool:
+            return False
+
+        def cancel(self, group: str) -> None:
+            """Nothing runs."""
+
+        def release(self, connection: str) -> None:
+            """Nothing is kept."""
+
+    path = tmp_path / "session.sock"
+    SessionServer(path, tmp_path, Service(), 1, descends=lambda pid, ancestor: True).start()
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(30)
+    connection.connect(str(path))
+    return connection
+
+
+UPLOAD = {"op": "upload", "file": "rows", "size": 3}
+
+
+@pytest.mark.parametrize(
+    ("requests", "reason"),
+    [
+        ([UPLOAD | {"size": 1 << 40}], "a file of 1099511627776 bytes; 1,073,741,824 are allowed"),
+        ([UPLOAD | {"size": -1}], "a file of -1 bytes"),
+        ([UPLOAD, b"abc", UPLOAD | {"size": (1 << 30) - 2}], "1,073,741,821 are allowed"),
+        ([UPLOAD | {"size": "3"}], "a file of 3 bytes"),
+        ([UPLOAD | {"file": None}, b"abc", {"op": "write", "files": 5}], "not iterable"),
+        ([["upload"]], "has no attribute"),
+        ([{"op": "download"}], "'file'"),
+        ([[[]] * 2_000_001], "more than 2,000,000 values"),
+    ],
+    ids=["terabyte", "negative", "together", "text", "types", "list", "missing", "brackets"],
+)  # fmt: skip
+def test_an_upload_without_limit_ends_its_connection(
+    requests: list[Any], reason: str, session: socket.socket, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of a file without limit the driver would write until the disk is full, or read until its memory is."""
+    for request in requests:
+        session.sendall(request if isinstance(request, bytes) else frames.encode(request))
+    with contextlib.suppress(ConnectionResetError):
+        while session.recv(4096):  # the responses to what was valid
+            pass
+    wait_until(lambda: "has sent an invalid request" in caplog.text and reason in caplog.text)
+    assert [file.name for file in tmp_path.iterdir()] == ["session.sock"]
+    session.close()
+
+
+async def test_log_lines_of_a_slot_are_cut(port: Port, caplog: pytest.LogCaptureFixture) -> None:
+    """Lines, loggers and contexts of any size, and secrets at the end of what is shown."""
+    connection = await port.slot()
+    caplog.set_level(logging.INFO)
+    shown = io.StringIO()
+    handler = logging.StreamHandler(shown)
+    handler.setFormatter(TextFormat(scrubber(["S3cretOfAnother"])))
+    kept = ConnectorLines(scrubber(["S3cretOfAnother"]))
+    message = "x" * (MAX_LINE - 5) + "S3cretOfAnother" + "y" * LARGE
+    for name in ("a" * LARGE, "b" * LARGE):
+        line = {"op": "log", "level": "W" * LARGE, "logger": name, "message": message, "context": "[c|task-0]"}
+        await asyncio.to_thread(connection.sendall, encode(line))
+    await until(lambda: len(port.listener.messages) == 2)
+    loggers = len(logging.root.manager.loggerDict)
+    logging.root.addHandler(handler)
+    logging.root.addHandler(kept)
+    try:
+        for sent in [cast("Any", message) for message in port.listener.messages]:
+            log_line(sent["level"], sent["logger"], sent["message"], sent["context"])
+    finally:
+        logging.root.removeHandler(handler)
+        logging.root.removeHandler(kept)
+    lines = shown.getvalue().splitlines()
+    assert [len(line) for line in lines] == [MAX_LINE + len(CUT_MARK)] * 2
+    assert all(line.endswith(CUT_MARK) for line in lines) and "S3cret" not in shown.getvalue()
+    assert all(str(line["message"]).endswith(CUT_MARK) for line in kept.last("c", 10))
+    assert len(logging.root.manager.loggerDict) - loggers == 2
+    assert all(len(name) <= 1000 for name in logging.root.manager.loggerDict)
+    connection.close()
+
+
+def test_loggers_of_slots_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python keeps a logger for each name that is ever used."""
+    known = len(logging.root.manager.loggerDict)
+    monkeypatch.setattr(limited, "MAX_LOGGERS", known + 3)
+    for number in range(100):
+        log_line("DEBUG", f"hostile{number}", "x", "")
+    assert len(logging.root.manager.loggerDict) == known + 3
+
+
+async def test_traces_and_errors_of_a_slot_are_cut() -> None:
+    """A status that is larger than the brokers accept would never be stored, and the task never be FAILED."""
+    secrets = Secrets()
+    secrets.keep("c", ["S3cretOfAnother"])
+    store = StatusStore(TestLogs(), topic("statuses"))
+    board = StatusBoard(store, EventLog(), "w:1", secrets, lambda name: None)
+    trace = "\0" * (MAX_TRACE // 2 - 5) + "S3cretOfAnother" + "\0" * (8 << 20) + "\nCaused by: java.lang.Error: why"
+    board.task(TaskId("c", 0), State.FAILED, None, trace)
+    stored = store.task_statuses("c")[0].trace
+    assert stored is not None and len(compact({"trace": stored})) < 900_000 and "S3cret" not in stored
+    assert CUT_MARK in stored and stored.endswith("Caused by: java.lang.Error: why")
+    error = {"time": 1, "stage": "TASK_PUT", "class": "x", "exception": "x"}
+    text = "x" * (MAX_TEXT - 5) + "S3cretOfAnother" + "y" * LARGE
+    long = error | dict.fromkeys(("message", "cause", "source_partition", "source_offset"), text)
+    board.errors.report(TaskId("c", 0), 1, {**COUNTS, "last": [long] * 1000})
+    shown = board.errors.view("c")["last"]
+    assert len(shown) == MAX_SHOWN and len(str(shown)) < 5 * MAX_TEXT * MAX_SHOWN and "S3cret" not in str(shown)
 
 
 async def test_a_slot_cannot_commit_offsets_of_another_connector(stores: MakeStores) -> None:

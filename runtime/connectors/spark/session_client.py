@@ -29,6 +29,9 @@ ROWS = "HEADRACE_SPARK_ROWS"
 UPLOAD = "upload"
 """The `op` of a request that is followed by the bytes of a file."""
 
+MAX_UPLOAD = 1 << 30
+"""The most bytes of all files that a slot on another machine sends with a request."""
+
 DOWNLOAD = "download"
 """The `op` of a request for a file that the last response has named; its bytes follow the response."""
 
@@ -145,6 +148,10 @@ class SessionClient:
         """Send a file of rows, whose bytes follow the request."""
         with file.open("rb") as rows:
             size = os.fstat(rows.fileno()).st_size
+            if size > MAX_UPLOAD:
+                raise SparkRequestError(
+                    f"A batch of {size:,} bytes is larger than {MAX_UPLOAD:,}: lower spark.batch.bytes"
+                )
             connection.sendall(frames.encode({"op": UPLOAD, "file": file.name, "size": size}))
             while data := rows.read(_CHUNK):
                 connection.sendall(data)

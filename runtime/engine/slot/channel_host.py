@@ -12,6 +12,7 @@ from runtime.api.errors import ConnectError
 from runtime.engine.protocol.lease import Lease, LeaseLostError
 from runtime.engine.protocol.task_specs import about
 from runtime.engine.slot.outbox import Outbox
+from runtime.logs.formats import MAX_RAW_TRACE, cut_trace
 from runtime.model.states import State
 from runtime.model.task_errors import TaskLostError
 from runtime.model.task_spec import SourceOffset, TaskSpec
@@ -56,6 +57,7 @@ class ChannelHost:
             return self._producers
 
     def state(self, spec: TaskSpec, state: State, trace: str | None = None, client_failed: bool = False) -> None:
+        trace = None if trace is None else cut_trace(trace, MAX_RAW_TRACE)
         self._outbox.put({"op": "state", **about(spec), "state": state, "trace": trace, "client_failed": client_failed})
 
     def topic(self, spec: TaskSpec, topic: str) -> None:

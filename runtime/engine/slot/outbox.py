@@ -9,10 +9,10 @@ import time
 from collections.abc import Callable
 
 from runtime.engine.protocol.messages import AliveMessage, FromSlot, LogMessage
+from runtime.logs.formats import MAX_RAW_LINE
 from runtime.system.processes import resident
 
 MAX_LOG_LINES = 1000
-MAX_LOG_CHARS = 64 * 1024
 
 
 class Outbox:
@@ -53,7 +53,7 @@ class Outbox:
                 self._dropped += 1
                 return
             self._lines += 1
-        self._queue.put(_line(level, logger, message[:MAX_LOG_CHARS], context))
+        self._queue.put(_line(level, logger, message[:MAX_RAW_LINE], context))
 
     def _run(self) -> None:
         due = self._clock()

@@ -19,6 +19,7 @@ from runtime.herder.restarts.auto_restart import AutoRestarts
 from runtime.herder.status.status_board import StatusBoard
 from runtime.kafka.formats import canonical
 from runtime.kafka.group.protocol import CONNECTOR
+from runtime.logs.limited import log_line
 from runtime.model.states import State, TaskId
 from runtime.model.task_spec import SourceOffset
 from runtime.storage.configs import ConfigStore, StoredConnector
@@ -293,8 +294,7 @@ class Connectors:
 
     def log(self, level: str, logger: str, message: str, context: str) -> None:
         """Add a line from a slot to the worker's own log."""
-        number = logging.getLevelNamesMapping().get(level, logging.INFO)
-        logging.getLogger(logger).log(number, "%s", message, extra={"context": context})
+        log_line(level, logger, message, context)
 
     def _with(self, connector: str, act: Callable[[ConnectorLoop], None]) -> None:
         loop = self._loops.get(connector)

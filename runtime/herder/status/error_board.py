@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from runtime.logs.formats import MAX_RAW_LINE, cut
 from runtime.model.states import TaskId
 
 Counted = dict[str, int]
@@ -15,6 +16,11 @@ TOTALS = ("failed", "skipped", "retries", "failed_tries", "logged", "dead_letter
 BY_STAGE = ("failed", "skipped", "retries", "dead_letters")
 MAX_SHOWN = 20
 """How many failed records of a connector are shown, newest first."""
+
+MAX_TEXT = 1_000
+"""The most characters of each text about a failed record that are shown."""
+
+_TEXTS = ("message", "cause", "source_partition", "source_offset")  # may quote secrets, or have any length
 
 
 @dataclass(slots=True)
@@ -63,18 +69,20 @@ class ErrorBoard:
     """Failed records by connector and task. Event loop only."""
 
     def __init__(self, scrub: Callable[[str], str], clock: Callable[[], float] = time.time) -> None:
-        """`scrub` removes secrets from messages."""
+        """`scrub` removes secrets from texts."""
         self._scrub = scrub
         self._tasks: dict[str, dict[int, TaskErrors]] = {}
         self.since = int(clock() * 1000)
 
     def report(self, task: TaskId, epoch: int, counts: Mapping[str, Any]) -> None:
         """Store what a run of a task has counted so far."""
-        last = [
-            {"time": e["time"], "task": task.task, **e, "message": self._scrub(e["message"])} for e in counts["last"]
-        ]
+        last = [{"time": e["time"], "task": task.task, **e, **self._texts(e)} for e in counts["last"][-MAX_SHOWN:]]
         known = self._tasks.setdefault(task.connector, {}).setdefault(task.task, TaskErrors())
         known.report(epoch, _Run(counts["total"], counts["stages"], last))
+
+    def _texts(self, error: Mapping[str, Any]) -> dict[str, str]:
+        raw = {name: error[name][:MAX_RAW_LINE] for name in _TEXTS if isinstance(error.get(name), str)}
+        return {name: cut(self._scrub(text), MAX_TEXT) for name, text in raw.items()}
 
     def forget(self, connector: str) -> None:
         """The connector has been deleted."""

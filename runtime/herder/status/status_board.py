@@ -13,6 +13,7 @@ from runtime.herder.status.events import EventLog
 from runtime.herder.status.meter_board import MeterBoard
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.logs import context
+from runtime.logs.formats import MAX_RAW_TRACE, cut_trace
 from runtime.model.states import State, TaskId
 from runtime.storage.statuses import StatusRecord, StatusStore
 
@@ -167,7 +168,7 @@ class StatusBoard:
         self.publish_entry(name)
 
     def _scrubbed(self, trace: str | None) -> str | None:
-        return None if trace is None else self._secrets.scrub(trace)
+        return None if trace is None else cut_trace(self._secrets.scrub(cut_trace(trace, MAX_RAW_TRACE)))
 
     def _status(self, state: State, version: str | None, trace: str | None) -> StatusRecord:
         return StatusRecord(state, trace, self._worker_id, self._generation, version)

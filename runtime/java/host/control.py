@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from runtime.java.errors import HostLostError
+from runtime.java.errors import HostLostError, InvalidFrameError
 from runtime.java.host.class_names import ClassNames
 from runtime.java.host.link import receive_frame, send_frame
 from runtime.java.wire.reader import FrameReader, SchemaReader
@@ -108,6 +108,8 @@ class ControlLink:
                     self._logged(*argument)
                 else:
                     self._pool.submit(self._answer, number, link, name, argument)
+        except InvalidFrameError as error:
+            _log.error("%s, and is terminated", error)
         except HostLostError:
             _log.debug("The control link has ended")
         except Exception:  # the plugins of this JVM would get no more answers

@@ -8,11 +8,14 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from runtime.java.errors import CallTimeoutError, HostLostError, java_error
+from runtime.java.errors import CallTimeoutError, HostLostError, InvalidFrameError, java_error
 from runtime.java.host.deadline import deadline
 from runtime.java.wire.reader import FrameReader, SchemaReader
 from runtime.java.wire.writer import FrameWriter
 from runtime.system.scheduling import RunLimit
+
+MAX_FRAME = 288 << 20
+"""The most bytes of a frame from the JVM, which limits itself (Link.java) to 256 MiB of a batch, and its schemas."""
 
 Batch = Callable[[FrameWriter], None]
 """Writes the batch of a call."""
@@ -159,8 +162,12 @@ def send_frame(connection: socket.socket, frame: bytes, why: Callable[[], str], 
 
 
 def receive_frame(connection: socket.socket, why: Callable[[], str], limit: RunLimit | None = None) -> bytes:
-    """The body of the next frame. Raises as send_frame()."""
-    return bytes(_receive(connection, int.from_bytes(_receive(connection, 4, why, limit), "little"), why, limit))
+    """The body of the next frame. Raises as send_frame(), and InvalidFrameError."""
+    size = int.from_bytes(_receive(connection, 4, why, limit), "little")
+    if size > MAX_FRAME:
+        connection.shutdown(socket.SHUT_RDWR)  # what follows cannot be read
+        raise InvalidFrameError(f"The task host JVM has sent a frame of {size:,} bytes; {MAX_FRAME:,} are allowed")
+    return bytes(_receive(connection, size, why, limit))
 
 
 def _receive(connection: socket.socket, size: int, why: Callable[[], str], limit: RunLimit | None) -> bytearray:

@@ -18,6 +18,10 @@ _INT = struct.Struct("<i")
 _TYPES = list(Type)
 _DAY_MS = 86_400_000
 
+MAX_COLUMN = 1 << 26
+"""The most values of a column, those of all its arrays or maps together: a few bytes describe a constant column of any
+length."""
+
 
 class SchemaReader:
     """The schemas that the JVM has defined on a link, by number. Each remains the same object."""
@@ -105,6 +109,8 @@ class FrameReader:
 
     def column(self, count: int, schema: Schema | None = None) -> Column:
         """A column of values; `schema` decides on the class of dates and times."""
+        if not 0 <= count <= MAX_COLUMN:
+            raise ValueError(f"a column of {count:,} values is longer than the {MAX_COLUMN:,} allowed")
         tag = self.u8()
         if tag == tags.NULLS:
             return ConstantColumn(None, count)

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 MAX_KEPT = 10
 """Number of newest failures that are kept."""
 
-_MAX_TEXT = 1000
-"""Maximum number of characters of a message."""
+_MAX_TEXT = 2000
+"""Maximum number of characters of a text: twice as many as the worker shows when it has hidden secrets in them, so that
+half a secret is never at the end."""
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from runtime.connectors.spark.session_client import DOWNLOAD, UPLOAD
+from runtime.connectors.spark.session_client import DOWNLOAD, MAX_UPLOAD, UPLOAD
 from runtime.system import frames
 from runtime.system.processes import is_below, peer
 
@@ -105,22 +105,22 @@ class SessionServer:
 
     def _serve(self, connection: socket.socket, name: str) -> None:
         try:
-            with (
-                connection,
-                connection.makefile("rb") as stream,
-                contextlib.suppress(OSError, EOFError, frames.FrameError),
-            ):
+            with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError, EOFError):
                 self._answer_all(connection, stream, name)
+        except (frames.FrameError, AttributeError, KeyError, TypeError) as error:  # slots elsewhere send anything
+            _log.error("A connection to the Spark session is closed, since it has sent an invalid request: %s", error)
         finally:
             self._service.release(name)
 
     def _answer_all(self, connection: socket.socket, stream: BinaryIO, name: str) -> None:
         files: list[str] = []
         uploaded: dict[str, str] = {}  # the files of this connection, by the slot's names
+        room = MAX_UPLOAD
         named: list[str] = []  # by the last answer
         try:
-            for number, request in enumerate(frames.read_all(stream)):
+            for number, request in enumerate(frames.read_all(stream, frames.MAX_VALUES)):
                 if request.get("op") == UPLOAD:
+                    room = _room_after(request["size"], room)
                     copy = uploaded[request["file"]] = self._place(f"{name}-{request['file']}")
                     _save(stream, copy, request["size"])
                     connection.sendall(frames.encode({"result": None}))
@@ -136,6 +136,7 @@ class SessionServer:
                     return
                 _remove(uploaded.values())  # the slot sends them again with each request
                 uploaded.clear()
+                room = MAX_UPLOAD
                 named = _files_of(outcome)
                 connection.sendall(frames.encode(outcome))
         finally:
@@ -176,6 +177,13 @@ class SessionServer:
 def _remove(files: Iterable[str]) -> None:
     for file in files:
         Path(file).unlink(missing_ok=True)
+
+
+def _room_after(size: object, room: int) -> int:
+    """The bytes that remain for further files of a request. FrameError if there are not enough for this one."""
+    if type(size) is not int or not 0 <= size <= room:
+        raise frames.FrameError(f"a file of {size} bytes; {room:,} are allowed")
+    return room - size
 
 
 def _save(stream: BinaryIO, file: str, size: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from runtime.logs.formats import CUT_MARK, MAX_LINE_BYTES, OutputLines
+from runtime.logs.formats import CUT_MARK, MAX_RAW_LINE, OutputLines
 
 
 def test_lines_are_joined_from_chunks() -> None:
@@ -30,5 +30,5 @@ def test_output_without_line_ends_takes_bounded_memory_and_time() -> None:
     lines, started = OutputLines(), time.process_time()
     found = [line for _ in range(2_000) for line in lines.feed(b"." * 65_536)]
     assert time.process_time() - started < 2.0
-    assert [len(line) for line in found] == [MAX_LINE_BYTES + len(CUT_MARK)]
+    assert [len(line) for line in found] == [MAX_RAW_LINE + len(CUT_MARK)]
     assert list(lines.close()) == []

@@ -16,7 +16,7 @@ final class Control implements Runnable {
 
     private final Frames frames;
     private final ControlWriter toSlot;
-    private final Output out = new Output();
+    private final Output out = new Output(Link.MOST_BYTES);
     private final SchemaWriter schemaWriter = new SchemaWriter();
     private final ColumnWriter writer = new ColumnWriter(out, schemaWriter);
     private final SchemaReader schemas = new SchemaReader();
@@ -93,7 +93,14 @@ final class Control implements Runnable {
         message.add(Integer.valueOf(link));
         message.add(name);
         message.add(argument);
-        send(message);
+        try {
+            send(message);
+        } catch (RuntimeException tooLarge) {
+            synchronized (waiting) {
+                waiting.remove(id);
+            }
+            throw tooLarge;
+        }
         synchronized (answer) {
             while (!answer.done) {
                 try {

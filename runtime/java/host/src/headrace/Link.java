@@ -8,11 +8,13 @@ import org.apache.kafka.connect.util.LoggingContext;
 
 /** One plugin object and the thread on which all its methods are called. */
 final class Link implements Runnable {
+    static final int MOST_BYTES = 256 << 20; // of a batch; link.py refuses longer frames
+
     final Frames frames;
     final Thread thread;
     private final Control control;
     private final Output out = new Output();
-    private final Output body = new Output();
+    private final Output body = new Output(MOST_BYTES);
     private final SchemaWriter schemaWriter = new SchemaWriter();
     private final ColumnWriter writer = new ColumnWriter(body, schemaWriter);
     private final SchemaReader schemas = new SchemaReader();

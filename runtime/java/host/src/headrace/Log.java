@@ -9,6 +9,8 @@ import java.util.Map;
 public final class Log {
     static final String[] LEVELS = new String[] {"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "OFF"};
     private static final InheritableThreadLocal CONTEXT = new InheritableThreadLocal();
+    private static final int MOST_CHARACTERS = 128 * 1024; // the worker shows half of them
+
     static volatile Map levels = new HashMap();
     static volatile int root = 2;
 
@@ -73,9 +75,13 @@ public final class Log {
         List event = new ArrayList();
         event.add(level);
         event.add(logger);
-        event.add(error == null ? message : message + "\n" + Errors.trace(error));
+        event.add(shortened(error == null ? message : message + "\n" + Errors.trace(error)));
         event.add(CONTEXT.get());
         control.event(0, "log", event);
+    }
+
+    private static String shortened(String message) {
+        return message == null || message.length() <= MOST_CHARACTERS ? message : message.substring(0, MOST_CHARACTERS);
     }
 
     /** The heap is exhausted: other tasks of this process are affected, too, so it ends. */

@@ -9,7 +9,19 @@ final class Output {
     private static final int SMALL = 1024;
     private static final int KEPT = 64 * 1024;
 
+    private static final int LARGEST = Integer.MAX_VALUE - 16;
+
+    private final int largest;
     private ByteBuffer buffer = allocate(SMALL);
+
+    Output() {
+        this(LARGEST);
+    }
+
+    /** At most as many bytes. */
+    Output(int largest) {
+        this.largest = largest;
+    }
 
     private static ByteBuffer allocate(int size) {
         return ByteBuffer.allocate(size).order(ByteOrder.LITTLE_ENDIAN);
@@ -46,10 +58,11 @@ final class Output {
         if (needed <= buffer.capacity()) {
             return;
         }
-        if (needed > Integer.MAX_VALUE - 16) {
-            throw new IllegalStateException("A batch is larger than 2 GB");
+        if (needed > largest) {
+            throw new IllegalStateException("A batch is larger than " + (largest >> 20)
+                + " MiB: configure the connector to return fewer or smaller records at once");
         }
-        long size = Math.min(Math.max(needed, buffer.capacity() * 2L), Integer.MAX_VALUE - 16);
+        long size = Math.min(Math.max(needed, buffer.capacity() * 2L), largest);
         ByteBuffer larger = allocate((int) size);
         buffer.flip();
         larger.put(buffer);
