@@ -221,7 +221,7 @@ async def test_units_of_a_departed_worker_wait_for_its_return() -> None:
     found = await rig.member.rebalance()
     assert not rig.group.owns("a")
     assert 0 < found["me"].delay <= 60_000
-    await until(lambda: set(rig.group._sources.departures.times()) == {"w:2"})
+    await until(lambda: set(rig.departures.times()) == {"w:2"})
     assert set(rig.group.snapshot.waiting) == {Unit("a", CONNECTOR)}
     await rig.herder.create("new")
     await until(lambda: rig.group.owns("new"))
@@ -234,7 +234,7 @@ async def test_a_departed_worker_has_returned_when_its_slots_are_up() -> None:
     await rig.member.rebalance({"you": rig.other()})
     await until(lambda: len(rig.group.snapshot.workers) == 2)
     await rig.member.rebalance()
-    times = rig.group._sources.departures.times
+    times = rig.departures.times
     await until(lambda: set(times()) == {"w:2"})
     starting = replace(rig.other(), details=Details("test", 0))
     await rig.member.rebalance({"you": starting})
@@ -342,7 +342,7 @@ async def test_a_rebalance_does_not_wait_for_kafka_to_answer_requests_after_the_
     journal.may_go.set()
     rig.member.may_answer.set()
     await until(lambda: rig.group.snapshot.leader == "w:2")
-    assert not rig.group._sources.departures.times(), "another worker leads"
+    assert not rig.departures.times(), "another worker leads"
 
 
 async def test_departures_are_recorded_in_the_order_of_the_rebalances() -> None:
@@ -355,7 +355,7 @@ async def test_departures_are_recorded_in_the_order_of_the_rebalances() -> None:
     await until(lambda: not rig.group.peers())
     journal.held = b""
     journal.may_go.set()
-    await until(lambda: set(rig.group._sources.departures.times()) == {"w:2", "w:3"})
+    await until(lambda: set(rig.departures.times()) == {"w:2", "w:3"})
 
 
 async def test_a_worker_that_ends_notices_that_the_others_end_too_when_it_has_read_their_metadata() -> None:
