@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,9 @@ def main(options: Sequence[str]) -> int:
             finally:
                 downloads.terminate()  # nobody waits for the rest
         after = processor_time()
+        if report.exists():
+            folders = [f"{folder} {seconds:.0f}" for folder, seconds in seconds_by_folder(report)[:16]]
+            print(f"seconds by folder: {', '.join(folders)}")
         print(f"processors were busy for {(after[0] - busy) / max(after[1] - total, 1):.0%} of the time", flush=True)
         if code != FAILED:
             return code
@@ -103,6 +107,14 @@ def failures(report: Path) -> list[Failure]:
 def number_of_tests(report: Path) -> int:
     """The number of tests in a JUnit report."""
     return sum(1 for _ in ElementTree.parse(report).iter("testcase"))
+
+
+def seconds_by_folder(report: Path) -> list[tuple[str, float]]:
+    """The seconds of all tests in a JUnit report by folder, two levels deep; the longest first."""
+    seconds: dict[str, float] = defaultdict(float)
+    for case in ElementTree.parse(report).iter("testcase"):
+        seconds["/".join(case.get("classname", "").split(".")[1:3])] += float(case.get("time", "0"))
+    return sorted(seconds.items(), key=lambda item: -item[1])
 
 
 def _pytest(*options: str) -> int:

@@ -9,6 +9,7 @@ from runtime.embedded.broker.broker import Broker, BrokerConfig
 from runtime.embedded.processes.service import wait_ready
 from runtime.java.jvm.java import find_java
 from tests.support.free_ports import free_port
+from tests.support.waiting import allowed
 
 
 class KafkaBroker:
@@ -31,7 +32,7 @@ class KafkaBroker:
         settings = {key.replace("_", "."): value for key, value in {"retention_ms": "-1", **config}.items()}
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
         for future in admin.create_topics([NewTopic(topic, partitions, self.replication, config=settings)]).values():
-            future.result(20)
+            future.result(allowed(20))
         return topic
 
     def delete_topics(self, *names: str) -> None:
@@ -39,7 +40,7 @@ class KafkaBroker:
 
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
         for future in admin.delete_topics(list(names)).values():
-            future.result(20)
+            future.result(allowed(20))
 
 
 class EmbeddedBroker(KafkaBroker):
@@ -66,7 +67,7 @@ class EmbeddedBroker(KafkaBroker):
             self.wait_ready(timeout)
 
     def wait_ready(self, timeout: float = 60.0) -> None:
-        wait_ready((self._broker,), timeout)
+        wait_ready((self._broker,), allowed(timeout))
 
     def running(self) -> bool:
         return self._broker.running()

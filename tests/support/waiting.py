@@ -43,9 +43,10 @@ async def until(condition: Callable[[], object], within: float = 30.0) -> float:
 
 
 def poll(read: Callable[[], T], done: Callable[[T], bool], seconds: float, every: float = 0.1) -> T:
-    """The first result of `read` that is done, or else the first one after the seconds have passed."""
-    end = time.monotonic() + seconds
-    while not done(result := read()) and time.monotonic() < end:
+    """The first result of `read` that is done, or else the first one after the seconds, those of an idle machine, have
+    passed."""
+    started = time.monotonic()
+    while not done(result := read()) and not is_over(started, seconds):
         time.sleep(every)
     return result
 

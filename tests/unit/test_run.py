@@ -8,14 +8,15 @@ from typing import Any
 
 from tests.distribution import FolderScheduling
 from tests.random_order import shuffled
-from tests.run import Failure, failures, number_of_tests, processor_time, summary
+from tests.run import Failure, failures, number_of_tests, processor_time, seconds_by_folder, summary
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="tests.unit.test_a" name="test_one[x]">
 <failure message="AssertionError: not so&#10;more">long</failure></testcase>
-<testcase classname="tests.unit.test_a" name="test_two"/>
-<testcase classname="tests.unit.test_b" name="test_three"><error message="a fixture">long</error></testcase>
-<testcase classname="tests.unit.test_b" name="test_four"><skipped message="no Java"/></testcase>
+<testcase classname="tests.unit.test_a" name="test_two" time="0.5"/>
+<testcase classname="tests.scenario.group.test_b" name="test_three" time="2.5">
+<error message="a fixture">long</error></testcase>
+<testcase classname="tests.scenario.group.test_c" name="test_four" time="1"><skipped message="no Java"/></testcase>
 </testsuite></testsuites>"""
 
 
@@ -24,8 +25,14 @@ def test_failures_of_a_first_try_are_named_with_their_first_line(tmp_path: Path)
     report.write_text(REPORT)
     assert failures(report) == [
         Failure("tests.unit.test_a::test_one[x]", "AssertionError: not so"),
-        Failure("tests.unit.test_b::test_three", "a fixture"),
+        Failure("tests.scenario.group.test_b::test_three", "a fixture"),
     ]
+
+
+def test_the_seconds_of_tests_are_added_by_folder(tmp_path: Path) -> None:
+    report = tmp_path / "first.xml"
+    report.write_text(REPORT)
+    assert seconds_by_folder(report) == [("scenario/group", 3.5), ("unit/test_a", 0.5)]
 
 
 def test_an_error_of_the_collection_is_the_only_test_of_its_report(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ class ReadLimits(NamedTuple):
     scanned: int = MAX_SCANNED
     seconds: float = PAGE_TIME
     bytes: int = MAX_BYTES
+    chunk: int = MAX_CHUNK
 
 
 class Chunk(NamedTuple):
@@ -89,7 +90,7 @@ class PageScan:
         elif not read:  # as where a topic was compacted
             self._share *= 16
         elif read < self._limits.records // 2 or self._matches is not None:
-            self._share = min(self._share * 4, max(MAX_CHUNK // len(ranges), 1))
+            self._share = min(self._share * 4, max(self._limits.chunk // len(ranges), 1))
 
     def page(self) -> RecordPage:
         """The page, with the records nearest to its start."""

@@ -20,12 +20,9 @@ AwaitView = Callable[["concurrent.futures.Future[GroupView]", float], GroupView]
 class AwaitedView:
     """Collects a view for each attempt to assign, unless that of the last attempt still serves."""
 
-    def __init__(
-        self, view: LeaderView, known: Callable[[], Iterable[str]], timeout: float, await_view: AwaitView
-    ) -> None:
+    def __init__(self, view: LeaderView, known: Callable[[], Iterable[str]], await_view: AwaitView) -> None:
         """`known`: the ids of the workers in the group before the rebalance."""
-        self._view, self._known = view, known
-        self._timeout, self._await_view = timeout, await_view
+        self._view, self._known, self._await_view = view, known, await_view
         self._late: concurrent.futures.Future[GroupView] | None = None  # of the last attempt to assign
 
     def get(self, offset: int, loop: asyncio.AbstractEventLoop) -> GroupView:
@@ -36,7 +33,7 @@ class AwaitedView:
         if asked is None or not _serves(asked, offset):
             asked = asyncio.run_coroutine_threadsafe(self._collect(offset), loop)
         try:
-            return self._await_view(asked, self._timeout)
+            return self._await_view(asked, VIEW_TIMEOUT)
         except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
             self._late = asked
             raise

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from runtime.herder.group.assigned_units import AssignedUnits
 from runtime.herder.group.assignor import Unit
-from runtime.herder.group.awaited_view import VIEW_TIMEOUT, AwaitedView, AwaitView
+from runtime.herder.group.awaited_view import AwaitedView, AwaitView
 from runtime.herder.group.follow_ups import FollowUps
 from runtime.herder.group.group import GroupListener, GroupSnapshot, GroupWorkerInfo, WorkerState
 from runtime.herder.group.leader import describe_members, lead, newest_offset, refusal, shared_urls, worker_id
@@ -67,14 +67,13 @@ class WorkerGroup:
         statuses: StatusStore,
         sources: ViewSources,
         claim: WriteClaim | None = None,
-        view_timeout: float = VIEW_TIMEOUT,
         await_view: AwaitView = concurrent.futures.Future.result,
     ) -> None:
         """`claim`: the leader's claim to the config topic; None if a leader needs none."""
         self._claim = claim or WriteClaim()
         self._member, self._settings, self._configs = member, settings, configs
         self._view = LeaderView(settings, configs, statuses, sources)
-        self._awaited_view = AwaitedView(self._view, self._known, view_timeout, await_view)
+        self._awaited_view = AwaitedView(self._view, self._known, await_view)
         self._sources = sources
         self.worker_id = worker_id(settings.url)
         self._place: Place | None = None

@@ -10,7 +10,7 @@ from typing import Any
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic  # type: ignore[attr-defined]
 
-from tests.support.waiting import poll
+from tests.support.waiting import allowed, poll
 
 Headers = list[tuple[str, bytes]]
 Produced = str | None | tuple[str | None, str | None] | tuple[str | None, str | None, Headers]
@@ -28,17 +28,17 @@ class Kafka:
 
     def create_topic(self, name: str, partitions: int) -> None:
         for future in self._admin.create_topics([NewTopic(name, partitions, 1)]).values():
-            future.result(30)
+            future.result(allowed(30))
         poll(lambda: self.partitions(name), lambda known: len(known) == partitions, 10)
 
     def partitions(self, topic: str) -> list[int]:
         """Empty while the topic or its partitions are not known."""
-        metadata = self._admin.list_topics(topic, timeout=10).topics[topic]
+        metadata = self._admin.list_topics(topic, timeout=allowed(10)).topics[topic]
         return [] if metadata.error is not None else sorted(metadata.partitions)
 
     def cleanup_policy(self, topic: str) -> Any:
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-        return self._admin.describe_configs([resource])[resource].result(10)["cleanup.policy"].value
+        return self._admin.describe_configs([resource])[resource].result(allowed(10))["cleanup.policy"].value
 
     def produce(self, topic: str, messages: Iterable[Produced], partition: int | None = None) -> None:
         if self._producer is None:
@@ -52,7 +52,7 @@ class Kafka:
 
     def fetch(self, topic: str, count: int, timeout: float, extra: float = 0.3) -> list[Message]:
         """The messages of a topic by partition and offset; reads for `extra` seconds more after `count` of them."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + allowed(timeout)
         partitions = poll(lambda: self.partitions(topic), bool, timeout)
         consumer = Consumer({
             **self._settings, "group.id": f"{self._prefix}-reader", "enable.auto.commit": False,
@@ -76,16 +76,16 @@ class Kafka:
         """[topic, partition, offset] of each commit of a group."""
         request = ConsumerGroupTopicPartitions(group)
         try:
-            positions = self._admin.list_consumer_group_offsets([request])[group].result(15).topic_partitions
+            positions = self._admin.list_consumer_group_offsets([request])[group].result(allowed(15)).topic_partitions
         except KafkaException as error:
             return {"error": type(error).__name__}
         return sorted([at.topic, at.partition, at.offset] for at in positions if at.offset >= 0)
 
     def delete(self, groups: Sequence[str]) -> None:
         """Deletes the scenario's topics and these groups as far as possible."""
-        topics = [topic for topic in self._admin.list_topics(timeout=10).topics if self._prefix in topic]
+        topics = [topic for topic in self._admin.list_topics(timeout=allowed(10)).topics if self._prefix in topic]
         deletions = [*self._admin.delete_topics(topics).values()] if topics else []
         deletions += self._admin.delete_consumer_groups(list(groups)).values() if groups else []
         for deletion in deletions:
             with suppress(KafkaException):
-                deletion.result(15)
+                deletion.result(allowed(15))

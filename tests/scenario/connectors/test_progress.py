@@ -19,7 +19,7 @@ from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.kafka import topics, transactions
 from tests.support.plugins import PLUGINS
 from tests.support.tasks.pipeline import produce
-from tests.support.waiting import wait_until
+from tests.support.waiting import soon, wait_until
 from tests.support.workers import our_worker
 
 _SAMPLE = re.compile(r"([a-z_]+)(?:\{(.*)\})? (-?[0-9.]+)")
@@ -161,7 +161,7 @@ async def test_the_next_record_behind_markers_is_found_without_the_clients_backo
         assert await positions.next_records({(topic, 0): 0}, "read_committed") == {(topic, 0): None}
         seconds.append(time.monotonic() - started)
     quickest = min(seconds)  # long on a busy machine, as the others are
-    assert quickest < 1
+    assert quickest < soon(0.5)
     assert statistics.median(seconds) < quickest + 0.7, "most requests have waited"
 
 

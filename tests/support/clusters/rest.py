@@ -37,7 +37,7 @@ def request(
 def settled_request(url: str, method: str, body: Any = None) -> tuple[int, Any]:
     """As request(), but repeated while the worker's group rebalances, as clients of Connect do: a worker that was too
     busy to send heartbeats has to join its group again."""
-    return poll(lambda: request(url, method, body), lambda response: not is_rebalancing(*response), allowed(60.0))
+    return poll(lambda: request(url, method, body), lambda response: not is_rebalancing(*response), 60.0)
 
 
 def is_rebalancing(status: int, body: Any) -> bool:

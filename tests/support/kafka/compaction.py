@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.broker import KafkaBroker
 from tests.support.kafka import topics
-from tests.support.waiting import wait_until
+from tests.support.waiting import allowed, wait_until
 
 
 class CompactedTopic:
@@ -49,4 +49,4 @@ def _clean_at_once(bootstrap: str) -> None:
     resource = ConfigResource(ConfigResource.Type.BROKER, "1", incremental_configs=[entry])
     client = AdminClient({"bootstrap.servers": bootstrap})
     for future in client.incremental_alter_configs([resource]).values():
-        future.result(20)
+        future.result(allowed(20))

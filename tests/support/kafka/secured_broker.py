@@ -13,6 +13,7 @@ from runtime.java.jvm.java import find_java
 from tests.support.broker import KafkaBroker
 from tests.support.free_ports import free_port
 from tests.support.servers.certificates import Stores, make_stores
+from tests.support.waiting import allowed
 
 Right = tuple[str, str, str]
 """Kind of resource (TOPIC, GROUP, TRANSACTIONAL_ID, CLUSTER), its name or prefix, operation."""
@@ -62,7 +63,7 @@ class SecuredBroker(KafkaBroker):
 
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
         for future in admin.create_acls([AclBinding(*right) for right in _entries(rights, user)]).values():
-            future.result(20)
+            future.result(allowed(20))
 
     def withdraw(self, rights: Iterable[Right], user: str = CONNECT) -> None:
         """Withdraws rights that grant() has granted."""
@@ -71,7 +72,7 @@ class SecuredBroker(KafkaBroker):
 
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
         for future in admin.delete_acls([AclBindingFilter(*right) for right in _entries(rights, user)]).values():
-            assert future.result(20), "these rights were not granted"
+            assert future.result(allowed(20)), "these rights were not granted"
 
 
 def _entries(rights: Iterable[Right], user: str) -> Iterator[tuple[Any, ...]]:

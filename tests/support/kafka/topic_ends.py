@@ -8,6 +8,8 @@ from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
+from tests.support.waiting import allowed
+
 
 class TopicEnds:
     """Requests the ends of partition 0 with one client. KafkaException while the broker is away."""
@@ -33,7 +35,7 @@ class TopicEnds:
             self._admin = AdminClient({"bootstrap.servers": self._bootstrap, "log_level": 0})
         asked = {self._at: OffsetSpec.latest()}  # type: ignore[no-untyped-call]  # confluent-kafka has no types here
         try:
-            return int(self._admin.list_offsets(asked, isolation_level=level)[self._at].result(20).offset)
+            return int(self._admin.list_offsets(asked, isolation_level=level)[self._at].result(allowed(20)).offset)
         except KafkaException:
             self._admin = None  # a client from before a restart of the broker may use an old leader epoch
             raise

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.support.broker import unique
 from tests.support.kafka.topic_ends import TopicEnds
+from tests.support.waiting import allowed
 
 
 def messages(bootstrap: str, *topics: str, isolation: str = "read_committed") -> list[Any]:
@@ -91,7 +92,7 @@ def _consumer(bootstrap: str, **settings: Any) -> Iterator[Any]:
 
 
 def _partitions(consumer: Any, topic: str) -> list[int]:
-    return list(consumer.list_topics(topic, timeout=10).topics[topic].partitions)
+    return list(consumer.list_topics(topic, timeout=allowed(10)).topics[topic].partitions)
 
 
 def _end(consumer: Any, partition: Any) -> int:

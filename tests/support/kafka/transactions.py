@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.broker import unique
+from tests.support.waiting import allowed
 
 Record = tuple[bytes, "bytes | None"]
 
@@ -27,7 +28,7 @@ def write(producer: Any, topic: str, *records: Record) -> None:
     """Writes records, which are in the topic when this returns."""
     for key, value in records:
         producer.produce(topic, value, key)
-    assert producer.flush(20) == 0
+    assert producer.flush(allowed(20)) == 0
 
 
 def open_transaction(bootstrap: str, topic: str, *records: Record, **settings: Any) -> Any:

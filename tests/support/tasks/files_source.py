@@ -9,16 +9,8 @@ from typing import Any
 from runtime.api.data.record import SourceRecord
 from runtime.connectors.files.source.connector import FilesSourceConnector
 from runtime.connectors.files.source.task import FilesSourceTask
+from tests.support.clock import Clock
 from tests.support.tasks.task_contexts import StoredOffsets, started
-
-
-class Clock:
-    """A clock that the test sets."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class SourceDriver:
@@ -34,7 +26,7 @@ class SourceDriver:
         connector = FilesSourceConnector()
         connector.start({"url": str(folder), "topic": "rows", "batch.size": "2", **(config or {})})
         tasks = int((config or {}).get("tasks.max", "1"))
-        self.clock = Clock()
+        self.clock = Clock(1000.0)
         self.offsets = offsets or StoredOffsets()
         self.task = started(
             FilesSourceTask(self.clock, self.clock), connector.task_configs(tasks)[number], self.offsets

@@ -11,6 +11,7 @@ from runtime.kafka.clients import kafka_python
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.kafka import topics
+from tests.support.waiting import allowed
 
 SOURCE = "runtime.connectors.file_source:FileStreamSourceTask"
 SINK = "runtime.connectors.file_sink:FileStreamSinkTask"
@@ -84,4 +85,4 @@ def produce(broker: KafkaBroker, topic: str, *values: bytes | None, partition: i
     producer = Producer({"bootstrap.servers": broker.bootstrap})
     for value in values:
         producer.produce(topic, value, partition=partition)
-    assert producer.flush(20) == 0
+    assert producer.flush(allowed(20)) == 0

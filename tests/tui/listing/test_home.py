@@ -146,9 +146,9 @@ async def test_many_partitions_are_edited_without_delay() -> None:
         await seen.press("e")
         await seen.until(lambda: pane.is_editing)
         pane.editor.text = pane.editor.text.replace('"kafka_offset": ', '"kafka_offset": 1')
-        began = time.process_time()
+        began = time.thread_time()
         pane.check()
-        assert time.process_time() - began < 1.0
+        assert time.thread_time() - began < 1.0
         seen.home.snapshot = snapshot(*seen.home.snapshot.connectors.values())
         await seen.press("ctrl+s")
         await seen.until(lambda: isinstance(seen.app.screen, Dialog) and seen.app.screen.armed)

@@ -31,9 +31,10 @@ class IncidentWatch:
 
     def __init__(
         self, profile: Profile, connect: Connect, progress: ProgressMonitor, terminal: Callable[[str], None],
-        report: Say, do: Callable[[Coroutine[Any, Any, None]], None],
+        report: Say, do: Callable[[Coroutine[Any, Any, None]], None], every: float = EVERY,
     ) -> None:  # fmt: skip
-        """`report` shows a text of a kind (warn, bad, good), on any thread; `do` runs a coroutine in the background."""
+        """`report` shows a text of a kind (warn, bad, good), on any thread; `do` runs a coroutine in the background;
+        `every`: seconds between two looks at the rules."""
         from tui.appearance import settings
 
         rules, self.problems = rules_of(settings.load(config_folder(os.environ))[0].rules, profile.name)
@@ -47,14 +48,14 @@ class IncidentWatch:
         )
         self._notifier = Notifier(profile.label, terminal, self._warn)
         self._expiry: dict[str, Any] = {}  # details of offsets, by stopped sink
-        self._next, self._next_expiry = 0.0, 0.0
+        self._next, self._next_expiry, self._every = 0.0, 0.0, every
 
     def tick(self, snapshot: Snapshot) -> None:
         """Verifies the rules if it is time, and reports incidents that have started or ended."""
         now, state = time.time(), snapshot.link.state
         if not self.incidents.rules or now < self._next or state is LinkState.CONNECTING:
             return
-        self._next = now + EVERY
+        self._next = now + self._every
         if state is LinkState.LOST:
             changes = self.incidents.lost(f"cannot be reached: {snapshot.link.trouble}", now)
         else:

@@ -73,9 +73,9 @@ def test_many_and_long_secrets_do_not_slow_a_line_down(text: str) -> None:
     for owner in range(50):
         secrets.keep(f"c{owner}", [f"value-{owner}-{i}" for i in range(900)])
     secrets.keep("long", ["a" * 1_900_000, *("a" * n for n in range(4, 256))])
-    started = time.process_time()
+    started = time.thread_time()
     scrubbed = secrets.scrub(text)
-    assert time.process_time() - started < 1.0
+    assert time.thread_time() - started < 1.0
     assert "aaaa" not in scrubbed
 
 

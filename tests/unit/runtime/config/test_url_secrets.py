@@ -41,6 +41,6 @@ def test_secrets_are_also_known_in_their_decoded_form() -> None:
 @pytest.mark.parametrize("piece", ["a://b:", "?a={", "?", "://", "a.", "jdbc:oracle:a:", "https://a"])
 def test_hostile_texts_take_little_time(piece: str) -> None:
     text = "jdbc:a://" + piece * (2_000_000 // len(piece))
-    started = time.process_time()
+    started = time.thread_time()
     without_url_secrets(text)
-    assert time.process_time() - started < 1
+    assert time.thread_time() - started < 1

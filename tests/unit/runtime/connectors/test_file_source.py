@@ -119,10 +119,10 @@ def test_an_idle_poll_is_cheap(path: Path) -> None:
     path.write_bytes(b"one\n")
     follower = Follower(path)
     follower.read()
-    started = time.process_time()
+    started = time.thread_time()
     for _ in range(1000):
         assert not follower.task.poll()
-    assert time.process_time() - started < 0.5
+    assert time.thread_time() - started < 0.5
 
 
 def test_the_connector_requires_a_file() -> None:

@@ -27,8 +27,8 @@ def test_a_long_line_is_cut_once() -> None:
 
 
 def test_output_without_line_ends_takes_bounded_memory_and_time() -> None:
-    lines, started = OutputLines(), time.process_time()
+    lines, started = OutputLines(), time.thread_time()
     found = [line for _ in range(2_000) for line in lines.feed(b"." * 65_536)]
-    assert time.process_time() - started < 2.0
+    assert time.thread_time() - started < 2.0
     assert [len(line) for line in found] == [MAX_RAW_LINE + len(CUT_MARK)]
     assert list(lines.close()) == []

@@ -11,17 +11,11 @@ from pathlib import Path
 import pytest
 
 from runtime.system.scheduling import MAX_STRETCH, ProcessTree, RunLimit, within
+from tests.support.clock import Clock
 from tests.support.engine.starvation import Starved
 from tests.support.waiting import wait_until
 
 SECONDS = 10.0
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def seconds_until_over(share: float, step: float = 1.0) -> float:

@@ -18,6 +18,7 @@ import pytest
 
 from runtime.plugin_kit.cli import _parser
 from runtime.plugin_kit.suite import CHECKS
+from tests.support.waiting import soon
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.script import completion, plugin_words
@@ -62,7 +63,7 @@ def test_candidates(home: Path) -> None:
 def test_a_cluster_that_does_not_answer_delays_completion_briefly(home: Path) -> None:
     began = time.monotonic()
     assert completion.print_candidates(["--context", "staging", "-c", "stop o"]) == 0
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < soon(2.5)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.topics import page_scan
 from tui.topics.page_scan import Chunk, PageScan, Ranges, ReadLimits
 from tui.topics.records import RecordPage, TopicRecord
 
@@ -47,12 +46,11 @@ def test_pages_have_each_record_once(parts: list[list[int]], is_older: bool, rec
 @pytest.mark.parametrize(
     ("limits", "scanned"),
     [
-        pytest.param(ReadLimits(20, scanned=25), 40, id="records of a search"),
+        pytest.param(ReadLimits(20, scanned=25, chunk=20), 40, id="records of a search"),
         pytest.param(ReadLimits(20, seconds=-1), 0, id="time"),
     ],
 )
-def test_a_page_ends_at_its_limits(limits: ReadLimits, scanned: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_scan, "MAX_CHUNK", 20)
+def test_a_page_ends_at_its_limits(limits: ReadLimits, scanned: int) -> None:
     empty = RecordPage((), {0: 0}, {0: 0}, {0: 0}, {0: END})
     scan = PageScan(empty, limits, False, lambda record: False)
     while ranges := scan.next_ranges():

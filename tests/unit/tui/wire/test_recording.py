@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from tests.support.clock import Clock
 from tests.support.console.console_transports import InMemory
 from tui.client.calls import ApiCall
 from tui.client.client import Connect
@@ -32,13 +33,6 @@ class Worker(InMemory):
     async def lines(self, path: str, last_id: str, lasting: float | None = None) -> AsyncGenerator[str, None]:
         for line in ("", "event: connector", 'data: {"config": {"token": "hunter2"}}', ""):
             yield line
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 async def record(file: Path) -> None:

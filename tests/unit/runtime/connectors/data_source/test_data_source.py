@@ -151,10 +151,10 @@ def test_errors_of_the_reader_fail_the_task() -> None:
 
 
 def test_a_reader_that_waits_does_not_delay_a_stop() -> None:
-    with reading(config_of(NUMBERS, delay="3")) as task:
+    with reading(config_of(NUMBERS, delay="20")) as task:
         assert not task.poll()
         begin = time.monotonic()
-    assert time.monotonic() - begin < 1.0
+    assert time.monotonic() - begin < 15, "less than the reader waits"
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from runtime.engine.placement.client_failures import MIN_FAILURES, MIN_SECONDS, ClientFailures
 from runtime.model.states import TaskId
+from tests.support.clock import Clock
 
 TASK = TaskId("c", 0)
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def fail(failures: ClientFailures, clock: Clock, times: int, apart: float) -> str | None:

@@ -16,14 +16,8 @@ from runtime.model.environment import Environment
 from runtime.model.executor_size import ExecutorSize
 from runtime.model.states import TaskId
 from runtime.system.scheduling import Delay
+from tests.support.clock import Clock
 from tests.support.engine.engine_recorder import slot_link, task_spec
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

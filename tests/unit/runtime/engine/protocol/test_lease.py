@@ -21,19 +21,13 @@ from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.lease_granter import LeaseGranter
 from runtime.pipeline.task.failure import RevokedError
 from runtime.system import lease_clock
+from tests.support.clock import Clock
 from tests.support.waiting import wait_until
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(100.0)
 
 
 @pytest.fixture

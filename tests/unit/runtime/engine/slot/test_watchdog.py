@@ -8,6 +8,7 @@ from typing import cast
 from runtime.engine.slot.task_thread import TaskThread
 from runtime.engine.slot.watchdog import Watchdog, stack_of
 from runtime.pipeline.task.control import PluginCall
+from tests.support.clock import Clock
 
 
 class Task:
@@ -15,15 +16,8 @@ class Task:
         self.call = call
 
 
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_a_long_call_is_reported_once_and_so_is_its_return() -> None:
-    clock, reported, task = Clock(), [], Task(None)
+    clock, reported, task = Clock(100.0), [], Task(None)
     watchdog = Watchdog(lambda: cast("list[TaskThread]", [task]), lambda task, call: reported.append(call), 10.0, clock)
     watchdog.check()
     call = task.call = PluginCall("poll", 100.0)
@@ -40,7 +34,7 @@ def test_a_long_call_is_reported_once_and_so_is_its_return() -> None:
 
 
 def test_another_long_call_is_reported_again() -> None:
-    clock, reported = Clock(), []
+    clock, reported = Clock(100.0), []
     task = Task(PluginCall("put", 50.0))
     watchdog = Watchdog(lambda: cast("list[TaskThread]", [task]), lambda task, call: reported.append(call), 10.0, clock)
     watchdog.check()

@@ -18,10 +18,9 @@ from runtime.engine.placement.remote_lease import GRACE
 from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.remote import Attempt, SlotCaller
 from runtime.engine.slot.remote import SlotArchives
-from runtime.engine.worker import remote_server
 from runtime.engine.worker import server as local_server
 from runtime.engine.worker.archives import WorkerArchives
-from runtime.engine.worker.remote_server import RemoteServer
+from runtime.engine.worker.remote_server import MAX_STRANGERS_OF_PEER, RemoteServer
 from runtime.model.environment import Environment
 from runtime.system import frames
 from runtime.system.tls_socket import PinError, TlsSocket
@@ -241,14 +240,13 @@ async def test_old_archives_are_removed_unless_a_task_may_need_them(tmp_path: Pa
 
 
 async def test_connections_that_are_not_authenticated_do_not_block_those_from_other_addresses(
-    port: Port, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    port: Port, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(remote_server, "MAX_STRANGERS_OF_PEER", 3)
     address = port.access.host, port.access.port
-    idle = [socket.create_connection(address, 5, ("127.0.0.2", 0)) for _ in range(3)]
+    idle = [socket.create_connection(address, 5, ("127.0.0.2", 0)) for _ in range(MAX_STRANGERS_OF_PEER)]
     try:
-        with socket.create_connection(address, 5, ("127.0.0.2", 0)) as fourth:
-            assert await asyncio.to_thread(fourth.recv, 100) == b""
+        with socket.create_connection(address, 5, ("127.0.0.2", 0)) as another:
+            assert await asyncio.to_thread(another.recv, 100) == b""
         await until(lambda: "from 127.0.0.2 was refused: too many connections" in caplog.text)
         (await port.slot()).close()
     finally:

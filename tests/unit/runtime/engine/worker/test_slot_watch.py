@@ -11,17 +11,11 @@ from runtime.engine.placement.roster import Roster, TaskRun
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.slot_watch import MAX_SILENCE_LEASES, SlotWatch
 from runtime.system.scheduling import Delay, waits
+from tests.support.clock import Clock
 from tests.support.engine.engine_recorder import slot_link, task_spec
 from tests.support.engine.starvation import Starved
 
 TTL = 6.0
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def silence_at_death(share: float) -> tuple[float, bool]:

@@ -170,10 +170,10 @@ async def test_large_validations_do_not_slow_down_log_lines() -> None:
         body = {"connector.class": "Source", "name": "x", **{f"k{n}.password": f"v{i}-{n}" for n in range(20_000)}}
         with pytest.raises(HostRequestError, match="secret values"):
             await rig.host.validate(body)
-    started = time.process_time()
+    started = time.thread_time()
     for _ in range(100):
         rig.secrets.scrub("request=x principal=y status=200 " * 5)
-    assert time.process_time() - started < 0.1
+    assert time.thread_time() - started < 0.1
 
 
 async def test_starting_adds_the_passwords_of_every_plugin() -> None:

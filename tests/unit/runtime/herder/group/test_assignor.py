@@ -226,9 +226,9 @@ def test_ten_thousand_tasks_on_fifty_workers_take_less_than_a_second(change: str
     else:
         group.leave("w7")
         group.now += DELAY
-    start = time.process_time()
+    start = time.thread_time()
     group.generation()
-    assert time.process_time() - start < 1.0
+    assert time.thread_time() - start < 1.0
     group.settle()
     assert max(group.loads().values()) - min(group.loads().values()) <= 20
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
@@ -12,10 +13,9 @@ from typing import Any, cast
 import pytest
 
 from runtime.herder.group.assignor import Unit
-from runtime.herder.group.awaited_view import VIEW_TIMEOUT
 from runtime.herder.group.departures import Departures
 from runtime.herder.group.group import WorkerState
-from runtime.herder.group.leader import refusal
+from runtime.herder.group.leader import GroupView, refusal
 from runtime.herder.group.leader_view import GroupSettings, ViewSources
 from runtime.herder.group.rejoin_backoff import REFUSALS_LOGGED, REJOIN_DELAY
 from runtime.herder.group.worker_group import WorkerGroup
@@ -105,7 +105,7 @@ class Listener:
 
 
 class Rig:
-    def __init__(self, delay: float = 0.0, view_timeout: float = VIEW_TIMEOUT) -> None:
+    def __init__(self, delay: float = 0.0) -> None:
         self.herder = HerderRig()
         self.member, self.listener = ScriptedMember(), Listener()
         self.departures = Departures(self.herder.journal.documents)
@@ -114,12 +114,20 @@ class Rig:
             GroupSettings(URL, "test", 2, delay),
             self.herder.configs,
             self.herder.statuses,
-            ViewSources(self.departures, states=lambda: self.states_now()),
-            view_timeout=view_timeout,
+            ViewSources(self.departures, states=lambda: self.states),
+            await_view=self.await_view,
         )
-        self.states_now: Callable[[], Mapping[str, WorkerState]] = lambda: self.states
+        self.views: list[concurrent.futures.Future[GroupView]] = []
+        self.is_busy = False  # the event loop has not collected a view within the time limit
         self.states: dict[str, WorkerState] = {}
         self.herder.configs.subscribe(changes=self.group.configured)
+
+    def await_view(self, view: concurrent.futures.Future[GroupView], timeout: float) -> GroupView:
+        """On the network thread."""
+        self.views.append(view)
+        if self.is_busy:
+            raise concurrent.futures.TimeoutError
+        return view.result(30)
 
     async def join(self) -> None:
         joining = asyncio.create_task(self.group.join(self.listener))
@@ -213,7 +221,7 @@ async def test_units_of_a_departed_worker_wait_for_its_return() -> None:
     found = await rig.member.rebalance()
     assert not rig.group.owns("a")
     assert 0 < found["me"].delay <= 60_000
-    await until(lambda: set(rig.group._sources.departures.times()) == {"w:2"})
+    await until(lambda: set(rig.departures.times()) == {"w:2"})
     assert set(rig.group.snapshot.waiting) == {Unit("a", CONNECTOR)}
     await rig.herder.create("new")
     await until(lambda: rig.group.owns("new"))
@@ -226,7 +234,7 @@ async def test_a_departed_worker_has_returned_when_its_slots_are_up() -> None:
     await rig.member.rebalance({"you": rig.other()})
     await until(lambda: len(rig.group.snapshot.workers) == 2)
     await rig.member.rebalance()
-    times = rig.group._sources.departures.times
+    times = rig.departures.times
     await until(lambda: set(times()) == {"w:2"})
     starting = replace(rig.other(), details=Details("test", 0))
     await rig.member.rebalance({"you": starting})
@@ -334,7 +342,7 @@ async def test_a_rebalance_does_not_wait_for_kafka_to_answer_requests_after_the_
     journal.may_go.set()
     rig.member.may_answer.set()
     await until(lambda: rig.group.snapshot.leader == "w:2")
-    assert not rig.group._sources.departures.times(), "another worker leads"
+    assert not rig.departures.times(), "another worker leads"
 
 
 async def test_departures_are_recorded_in_the_order_of_the_rebalances() -> None:
@@ -347,7 +355,7 @@ async def test_departures_are_recorded_in_the_order_of_the_rebalances() -> None:
     await until(lambda: not rig.group.peers())
     journal.held = b""
     journal.may_go.set()
-    await until(lambda: set(rig.group._sources.departures.times()) == {"w:2", "w:3"})
+    await until(lambda: set(rig.departures.times()) == {"w:2", "w:3"})
 
 
 async def test_a_worker_that_ends_notices_that_the_others_end_too_when_it_has_read_their_metadata() -> None:
@@ -398,19 +406,16 @@ async def test_a_group_that_gets_no_assignments_joins_again_less_and_less_often(
 
 
 async def test_a_leader_with_a_busy_event_loop_assigns_at_the_second_attempt() -> None:
-    rig = Rig(view_timeout=0.2)
+    rig = Rig()
     await rig.join()
     await rig.herder.configs.put_connector("a", {"connector.class": "S"})
-
-    def busy() -> Mapping[str, WorkerState]:
-        time.sleep(0.5)
-        return {}
-
-    rig.states_now = busy
+    rig.is_busy = True
     refused = await rig.member.rebalance({"you": rig.other()})
     assert {assignment.error for assignment in refused.values()} == {AssignmentError.CONFIG_MISMATCH}
+    rig.is_busy = False
     assigned = await rig.member.rebalance({"you": rig.other()})
     assert {assignment.error for assignment in assigned.values()} == {AssignmentError.NONE}
+    assert rig.views[-1] is rig.views[-2], "the view of the first attempt serves the second"
 
 
 async def test_the_leader_is_known_before_its_assignment_has_been_applied() -> None:

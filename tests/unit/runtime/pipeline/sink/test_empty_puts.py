@@ -15,18 +15,12 @@ from runtime.model.states import State
 from runtime.pipeline.sink.put_ahead import EmptyPuts
 from runtime.pipeline.sink.sink_context import SinkContext
 from tests.support.broker import KafkaBroker
+from tests.support.clock import Clock
 from tests.support.tasks.pipeline import file_sink, group_offsets, produce
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
 HERE = "tests.unit.runtime.pipeline.sink.test_empty_puts"
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Lingering(SinkTask):
@@ -62,7 +56,7 @@ NEVER = float("inf")
 
 
 def test_times_of_empty_puts() -> None:
-    clock, task, context = Clock(), Lingering(), SinkContext({})
+    clock, task, context = Clock(100.0), Lingering(), SinkContext({})
     context.positions[TopicPartition("t", 0)] = 0
     empty = EmptyPuts(task, context, clock)
     assert (empty.due(clock.now), empty.wait(0.4, clock.now)) == (False, 0.4), "a commit needs no empty put"
@@ -88,7 +82,7 @@ def test_times_of_connects_empty_puts() -> None:
     class Connects(Lingering):
         empty_puts = True
 
-    clock, context = Clock(), SinkContext({})
+    clock, context = Clock(100.0), SinkContext({})
     empty = EmptyPuts(Connects(), context, clock)
     commit = clock.now + 60
     assert not empty.due(commit) and empty.wait(0.4, commit) == 0.4

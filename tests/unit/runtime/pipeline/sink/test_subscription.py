@@ -9,13 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from runtime.pipeline.sink.subscription import Subscription
 from runtime.pipeline.sink.topic_lists import TopicLists
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.support.clock import Clock
 
 
 class Metadata:
@@ -63,7 +57,7 @@ def run(tasks: list[Subscription], clock: Clock, seconds: int) -> None:
 
 
 def test_sinks_of_a_slot_share_infrequent_requests_for_all_topics() -> None:
-    clock, cluster = Clock(), Cluster("a-1", "b")
+    clock, cluster = Clock(1000.0), Cluster("a-1", "b")
     tasks = sinks(100, cluster, clock, "a-.*")
     run(tasks, clock, 120)
     assert cluster.all_asked <= 6
@@ -74,7 +68,7 @@ def test_sinks_of_a_slot_share_infrequent_requests_for_all_topics() -> None:
 
 
 def test_a_pattern_is_applied_at_the_interval_of_metadata_max_age() -> None:
-    clock, cluster = Clock(), Cluster("a-1")
+    clock, cluster = Clock(1000.0), Cluster("a-1")
     tasks = sinks(3, cluster, clock, "a-.*", metadata_max_age_ms=300_000)
     run(tasks, clock, 299)
     assert cluster.all_asked == 1
@@ -84,7 +78,7 @@ def test_a_pattern_is_applied_at_the_interval_of_metadata_max_age() -> None:
 
 
 def test_a_pattern_that_matches_nothing_yet_is_applied_more_often() -> None:
-    clock, cluster = Clock(), Cluster("b")
+    clock, cluster = Clock(1000.0), Cluster("b")
     tasks = sinks(2, cluster, clock, "a-.*")
     run(tasks, clock, 60)
     assert 10 <= cluster.all_asked <= 13
@@ -94,7 +88,7 @@ def test_a_pattern_that_matches_nothing_yet_is_applied_more_often() -> None:
 
 
 def test_a_missing_named_topic_is_requested_alone() -> None:
-    clock, cluster = Clock(), Cluster("x")
+    clock, cluster = Clock(1000.0), Cluster("x")
     (task,) = sinks(1, cluster, clock, "", "x", "y")
     run([task], clock, 60)
     assert cluster.all_asked == 1 and 10 <= cluster.one_asked <= 15
@@ -107,7 +101,7 @@ def test_a_missing_named_topic_is_requested_alone() -> None:
 
 
 def test_named_topics_are_subscribed_to_while_the_cluster_is_silent() -> None:
-    clock, cluster = Clock(), Cluster("x")
+    clock, cluster = Clock(1000.0), Cluster("x")
     cluster.away = True
     tasks = sinks(2, cluster, clock, "", "x")
     run(tasks, clock, 3)

@@ -6,13 +6,7 @@ import pytest
 
 from runtime.model.rate_limit import RateLimit
 from runtime.pipeline.task.throttle import Throttle, throttle_of
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.support.clock import Clock
 
 
 def run(limit: RateLimit, seconds: float, size: int = 100, poll: int = 5_000) -> tuple[int, float]:

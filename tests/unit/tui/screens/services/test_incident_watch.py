@@ -12,7 +12,6 @@ from tui.cluster.snapshot import ClusterLink, LinkState, Snapshot
 from tui.contexts.profiles import Profile
 from tui.metrics.progress import ProgressMonitor
 from tui.model import Connector, Task
-from tui.screens.services import incident_watch
 from tui.screens.services.incident_watch import IncidentWatch
 from tui.watch.notifying import BELL
 
@@ -39,14 +38,13 @@ class Screen:
         (folder / "headrace" / "config.toml").write_text(RULES)
         monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
         monkeypatch.setenv("TERM", "xterm")
-        monkeypatch.setattr(incident_watch, "EVERY", 0.0)
         self.said: list[tuple[str, str]] = []
         self.written: list[str] = []
         connect: Any = None
         self.progress = ProgressMonitor(cast(Connect, connect), lambda: None)
         self.watch = IncidentWatch(
             Profile("http://w:8083", "prod"), connect, self.progress, self.written.append,
-            lambda text, kind: self.said.append((kind, text)), lambda coroutine: None,
+            lambda text, kind: self.said.append((kind, text)), lambda coroutine: None, every=0.0,
         )  # fmt: skip
 
     def see(self, task: str = "RUNNING", link: LinkState = LinkState.LIVE) -> list[tuple[str, str]]:

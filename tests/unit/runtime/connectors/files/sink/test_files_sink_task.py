@@ -23,6 +23,7 @@ from runtime.api.data.schema import (
     struct_schema,
 )
 from runtime.api.errors import ConnectError, DataError
+from tests.support.clock import Clock
 from tests.support.tasks.files_sink import EPOCH, TP, SinkDriver, files, records
 from tests.support.tasks.task_contexts import DeadLetterList
 
@@ -108,15 +109,8 @@ def test_rotation_by_the_time_in_a_field(tmp_path: Path) -> None:
     assert len(files(tmp_path)) == 1
 
 
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_the_clock_closes_files_when_no_more_records_arrive(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     sink = SinkDriver(tmp_path, {**JSON, "rotate.schedule.interval.ms": "5000"}, clock=clock)
     sink.put(records([{"n": 0}, {"n": 1}]))
     assert sink.commit() == 0
@@ -137,7 +131,7 @@ def test_cuts_of_the_clock_are_repeated_after_a_crash(tmp_path: Path, later: int
     """The clock has closed files at 2, 3 and 6, and no commit succeeded; the next task sees all records at once."""
     config = {**JSON, "rotate.schedule.interval.ms": "5000", "flush.size": "4", "partition.field.name": "k"}
     values = [{"k": n % 2, "n": n} for n in range(6 + later)]
-    clock = Clock()
+    clock = Clock(100.0)
     first = SinkDriver(tmp_path, config, clock=clock)
     for start, stop in ((0, 2), (2, 3), (3, 6)):
         first.put(records(values[start:stop], start))
