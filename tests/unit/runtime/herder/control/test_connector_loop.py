@@ -66,7 +66,7 @@ async def test_a_stop_and_a_resume_during_one_step_leave_no_connector_without_ta
     rig.connectors.restart("a", connector=False, tasks={0})
     await stopping.wait()
     await rig.herder.stop("a")
-    await rig.herder.resume("a")
+    await rig.herder.set_target("a", TargetState.STARTED)
     rig.engine.started.clear()
     may_stop.set()
     await rig.until(lambda: rig.engine.started != [] and _runs(rig, "a"))
