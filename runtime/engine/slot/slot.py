@@ -23,7 +23,7 @@ from runtime.engine.protocol.task_specs import Key, about, key_of, spec_from_jso
 from runtime.engine.slot.channel_host import ChannelHost, SlotLogHandler
 from runtime.engine.slot.java_tasks import JavaTasks
 from runtime.engine.slot.outbox import Outbox, alive_message
-from runtime.engine.slot.task_reports import ErrorReports, MeterReports
+from runtime.engine.slot.polled_reports import ErrorReports, MeterReports
 from runtime.engine.slot.task_thread import Runner, RunnerFactory, TaskThread
 from runtime.engine.slot.watchdog import Watchdog, stack_of
 from runtime.model.rate_limit import RateLimit

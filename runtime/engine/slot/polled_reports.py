@@ -16,7 +16,7 @@ REPORT_INTERVAL = 1.0  # seconds
 _M = TypeVar("_M")
 
 
-class TaskReports(ABC, Generic[_M]):
+class PolledReports(ABC, Generic[_M]):
     """Polls every task, so that reporting costs the tasks nothing: an idle task costs one comparison and no message."""
 
     def __init__(self, tasks: Callable[[], Iterable[TaskThread]], put: Callable[[_M], None]) -> None:
@@ -56,7 +56,7 @@ class TaskReports(ABC, Generic[_M]):
     def _send(self, tasks: Sequence[TaskThread]) -> None: ...
 
 
-class ErrorReports(TaskReports[ErrorsMessage]):
+class ErrorReports(PolledReports[ErrorsMessage]):
     """One message for each task."""
 
     def _changes(self, task: TaskThread) -> int:
@@ -68,7 +68,7 @@ class ErrorReports(TaskReports[ErrorsMessage]):
             self._put({"op": "errors", **about(task.spec), "counts": cast(CountsPart, task.errors.snapshot())})
 
 
-class MeterReports(TaskReports[MetersMessage]):
+class MeterReports(PolledReports[MetersMessage]):
     """One message with all meters that have changed."""
 
     def _changes(self, task: TaskThread) -> int:
