@@ -23,8 +23,8 @@ from runtime.herder.group.follow_ups import FollowUps
 from runtime.herder.group.group import GroupListener, GroupSnapshot, GroupWorkerInfo, WorkerState
 from runtime.herder.group.leader import describe_members, lead, newest_offset, refusal, shared_urls, worker_id
 from runtime.herder.group.leader_view import GroupSettings, LeaderView, ViewSources
-from runtime.herder.group.owned_units import OwnedUnits
 from runtime.herder.group.rejoin_backoff import REJOIN_DELAY, RejoinBackoff
+from runtime.herder.group.unit_ownership import UnitOwnership
 from runtime.herder.group.write_claim import WriteClaim
 from runtime.kafka.errors import GroupOccupied, KafkaProblem
 from runtime.kafka.group.group_member import GroupMember, MemberEvents, Place
@@ -80,7 +80,7 @@ class WorkerGroup:
         self._place: Place | None = None
         self._snapshot = GroupSnapshot(member.group_id)
         self._led: GroupSnapshot | None = None  # of the rebalance that this worker has led, until it is complete
-        self._units = OwnedUnits(member.ownership)
+        self._units = UnitOwnership(member.ownership)
         self._owners: dict[Unit, str] | None = None
         self._ready = False  # a slot has been up
         self._draining = False

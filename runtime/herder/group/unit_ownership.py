@@ -10,7 +10,7 @@ from runtime.kafka.group.ownership import Ownership
 from runtime.kafka.group.protocol import CONNECTOR
 
 
-class OwnedUnits:
+class UnitOwnership:
     """The last assignment by connector, and what the worker has adopted since. Event loop only: the network thread may
     have received a later assignment, which `Ownership` has already."""
 
