@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 CELL_LENGTH, MESSAGE_LENGTH = 1000, 8000  # characters
 # For a character class: characters that take no space, look like a blank, or reorder text.
@@ -10,6 +11,11 @@ INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufeff\uffa0\U000e0000-\U000e007f"
 )
+
+
+def utc_time(milliseconds: float) -> str:
+    """A time in milliseconds since 1970: `2026-11-24 07:05:09Z`."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
 def cut(text: str, length: int = CELL_LENGTH) -> str:

@@ -225,16 +225,6 @@ class Verdict(NamedTuple):
     certainty: Certainty
     message: str
 
-    @property
-    def by_hand(self) -> str:
-        """The step that remains to be done by hand; empty after a definite success."""
-        if self.certainty is Certainty.DEFINITE:
-            return ""
-        return (
-            "possible success: the connector did not confirm the change. If it keeps offsets in an external system, "
-            "change them there by hand before it is resumed"
-        )
-
 
 def verdict(response: object) -> Verdict:
     """The verdict of a response: DEFINITE only for Connect's exact messages of success."""

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.api.config.definition import ConfigDef
-from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.data.class_names import java_class
 from runtime.api.data.schema import OPTIONAL_BYTES_SCHEMA, Schema, Type
 from runtime.api.errors import DataError
 from runtime.converters.definitions import CONVERTER_TYPE
+from runtime.converters.header import ValueAndHeaderConverter
 
 
-class ByteArrayConverter(Converter, HeaderConverter):
+class ByteArrayConverter(ValueAndHeaderConverter):
     """Passes bytes through; DataError for other values."""
 
     java_name = "org.apache.kafka.connect.converters.ByteArrayConverter"
@@ -31,9 +31,3 @@ class ByteArrayConverter(Converter, HeaderConverter):
 
     def to_connect(self, topic: str, data: bytes | None) -> tuple[Schema | None, Any]:
         return OPTIONAL_BYTES_SCHEMA, data
-
-    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
-        return self.from_connect(topic, schema, value)
-
-    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]:
-        return self.to_connect(topic, data)

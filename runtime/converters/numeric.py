@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from runtime.api.config.definition import ConfigDef
-from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.data.class_names import java_class
 from runtime.api.data.java_text import single_value
 from runtime.api.data.schema import Schema, Type
 from runtime.api.errors import DataError
 from runtime.converters.definitions import CONVERTER_TYPE
+from runtime.converters.header import ValueAndHeaderConverter
 
 
-class _FixedWidth(Converter, HeaderConverter):
+class _FixedWidth(ValueAndHeaderConverter):
     """Converts values of one type. Nulls are unchanged."""
 
     config_def = ConfigDef(CONVERTER_TYPE)
@@ -57,12 +57,6 @@ class _FixedWidth(Converter, HeaderConverter):
             raise DataError(
                 f"Failed to deserialize {self._name}: {self._format.size} bytes expected, found {len(data)}"
             ) from error
-
-    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
-        return self.from_connect(topic, schema, value)
-
-    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]:
-        return self.to_connect(topic, data)
 
 
 class ShortConverter(_FixedWidth):

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width
-from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.data.columns import ConstantColumn, ValueBatch, value_types
 from runtime.api.data.java_text import java_text
 from runtime.api.data.java_text_columns import java_texts
 from runtime.api.data.schema import OPTIONAL_STRING_SCHEMA, Schema
 from runtime.converters.charset import charset
 from runtime.converters.definitions import CONVERTER_TYPE
+from runtime.converters.header import ValueAndHeaderConverter
 
 
-class StringConverter(Converter, HeaderConverter):
+class StringConverter(ValueAndHeaderConverter):
     """Preserves bytes that are not valid UTF-8, as surrogate escapes."""
 
     java_name = "org.apache.kafka.connect.storage.StringConverter"
@@ -57,9 +57,3 @@ class StringConverter(Converter, HeaderConverter):
 
     def to_connect_batch(self, topic: str, data: Sequence[bytes]) -> ValueBatch | None:
         return ValueBatch.texts(OPTIONAL_STRING_SCHEMA, data) if self._read.name == "utf-8" else None
-
-    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
-        return self.from_connect(topic, schema, value)
-
-    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]:
-        return self.to_connect(topic, data)

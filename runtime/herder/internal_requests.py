@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from runtime.herder.control.connector_loop import SETTLE_TIMEOUT
 from runtime.herder.control.connectors import Connectors
-from runtime.herder.errors import BadRequest, Conflict, NotFound
+from runtime.herder.errors import BadRequest, Conflict
 from runtime.herder.fencing.zombie_fencing import ZombieFencing
 from runtime.herder.herder import Herder
 from runtime.model.states import TargetState
-from runtime.storage.configs import ConfigStore, StoredConnector
+from runtime.storage.configs import ConfigStore
 
 LOCK_WAIT = 2.0
 """Seconds that task configs wait for another request for their connector, which may be waiting for their sender."""
@@ -27,7 +27,7 @@ class InternalRequests:
         revision of its configuration; None from workers that do not name it. Conflict if there is a newer one: a
         request that was slow may belong to a connector that has been deleted and created again."""
         async with self._herder.exclusive(name, LOCK_WAIT):
-            stored = self._stored(name)
+            stored = self._herder.stored(name)
             if revision is not None and revision < stored.revision:
                 raise Conflict(
                     f"The configuration of connector {name} has changed since its task configs were generated"
@@ -46,9 +46,3 @@ class InternalRequests:
         await self._configs.read_to_end()  # so that the leader's change is applied here
         if not await self._connectors.settled(name, min(within, SETTLE_TIMEOUT)):
             raise Conflict(f"Connector {name} has not reached its target state yet")
-
-    def _stored(self, name: str) -> StoredConnector:
-        stored = self._configs.connector(name)
-        if stored is None:
-            raise NotFound(f"Connector {name} not found")
-        return stored

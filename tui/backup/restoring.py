@@ -16,6 +16,7 @@ from tui.backup.plan import RestoreAction, RestoreStep
 from tui.client.client import Connect
 from tui.errors import BadRequest, HeadraceError, NotFound, TimedOut
 from tui.formatting import counted
+from tui.offsets import partitions
 from tui.offsets.change_store import ChangeStore
 from tui.offsets.operation import POLL_INTERVAL, STOP_TIMEOUT, carry_out
 from tui.offsets.plan import OffsetPlan
@@ -102,7 +103,8 @@ class ConnectorRestore(NamedTuple):
             problem = f"after reading back, {len(done.differing)} of {len(step.offsets)} offsets differ"
             raise HeadraceError(done.trouble or problem)
         text = f"{counted(len(step.offsets), 'offset')} set"
-        return f"{text} ({done.verdict.by_hand})" if done.verdict.by_hand else text
+        by_hand = partitions.by_hand(done.verdict)
+        return f"{text} ({by_hand})" if by_hand else text
 
     async def _set_state(self) -> str:
         if self.step.state == "STOPPED":

@@ -154,7 +154,7 @@ class ClusterStore:
     async def _follow(self, lines: Lines, seen: str) -> None:
         async with aclosing(lines("/events", seen)) as stream:
             try:
-                async for event in sse.parse(self._heard(stream), seen):
+                async for event in sse.parse(self._contacted(stream), seen):
                     self._take(event)
             except (TimedOut, MalformedResponse):
                 self._last_id = ""  # events may be missing: the next stream starts with a snapshot
@@ -166,7 +166,7 @@ class ClusterStore:
         if event.name in EVENTS:
             self._apply(event.name, checking.event(event.name, event.data))
 
-    async def _heard(self, lines: AsyncIterator[str]) -> AsyncIterator[str]:
+    async def _contacted(self, lines: AsyncIterator[str]) -> AsyncIterator[str]:
         """Passes lines on. Each line, comments included, shows that the worker is alive."""
         async for line in lines:
             self._link_live()

@@ -7,7 +7,6 @@ without secrets.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from tui.client.client import Connect
@@ -15,6 +14,7 @@ from tui.config.changes import ConfigChange, changes
 from tui.config.history_files import ConfigHistoryFiles
 from tui.config.secrets import is_masked
 from tui.errors import HeadraceError, NotFound, Refused
+from tui.formatting import utc_time
 
 Json = Any
 ADVICE = "this worker keeps no history; this machine records only changes made from here"
@@ -34,7 +34,7 @@ class ConfigEntry(NamedTuple):
 
     @property
     def at(self) -> str:
-        return datetime.fromtimestamp(self.time / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+        return utc_time(self.time)
 
     @property
     def changes(self) -> tuple[ConfigChange, ...]:

@@ -1,4 +1,4 @@
-"""Partitions and offsets as text for users, and as keys that do not depend on the order of JSON fields."""
+"""Partitions, offsets and verdicts as text for users, and as keys that do not depend on the order of JSON fields."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from tui.model import Connector, Offset
+from tui.model import Certainty, Connector, Offset, Verdict
 
 Json = Any
 
@@ -48,6 +48,16 @@ def shown_offset(offset: Json) -> str:
 def offset_cell(offset: Json) -> str:
     """As `shown_offset`, under a heading that names the offset: `12` for a sink, `position 12` for a file source."""
     return shown_offset(offset).removeprefix("offset ")
+
+
+def by_hand(verdict: Verdict | None) -> str:
+    """The step that remains to be done by hand; empty without a verdict, and after a definite success."""
+    if verdict is None or verdict.certainty is Certainty.DEFINITE:
+        return ""
+    return (
+        "possible success: the connector did not confirm the change. If it keeps offsets in an external system, "
+        "change them there by hand before it is resumed"
+    )
 
 
 def document(offsets: Iterable[Offset]) -> str:

@@ -6,12 +6,12 @@ Headrace workers keep the history themselves; for other clusters this machine re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from tui import model
 from tui.client.client import Connect
 from tui.errors import HeadraceError, NotFound, Refused
+from tui.formatting import utc_time
 from tui.model import Offset
 from tui.offsets import partitions
 from tui.offsets.change_store import ChangeStore
@@ -33,7 +33,7 @@ class HistoryEntry(NamedTuple):
 
     @property
     def at(self) -> str:
-        return datetime.fromtimestamp(self.time / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+        return utc_time(self.time)
 
     @property
     def changes(self) -> list[OffsetChange]:

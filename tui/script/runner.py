@@ -16,6 +16,7 @@ from tui.commands.result import Result, common_code
 from tui.errors import DONE, USAGE, HeadraceError, UsageError
 from tui.formatting import MESSAGE_LENGTH, cut, joined_lines
 from tui.model import Verdict
+from tui.offsets import partitions
 from tui.script.grammar import parse
 from tui.script.output import plain, render
 
@@ -88,8 +89,8 @@ class Printer:
         if not printed:
             sys.stdout.write(plain(f"{name}: {verdict.message}") + "\n")
             sys.stdout.flush()
-        if verdict.by_hand:
-            self.report(f"{name}: {verdict.by_hand}")
+        if by_hand := partitions.by_hand(verdict):
+            self.report(f"{name}: {by_hand}")
 
     @property
     def exit_code(self) -> int:

@@ -12,6 +12,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.content import Content
+from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 
@@ -120,6 +121,32 @@ class JsonArea(TextArea):
 
     def _style(self, name: str) -> Style:
         return self.get_component_rich_style(name, partial=True)
+
+
+class CommandEditor(JsonArea):
+    """Sends the keys of its bindings as Command; all other keys type text."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s,f2", "apply", "apply", key_display="^s"),
+        Binding("escape,ctrl+c", "leave", "back, text is kept", key_display="esc"),
+        Binding("f5,ctrl+r", "reload", "start over", key_display="F5"),
+    ]
+
+    class Command(Message):
+        """A key of the bindings was pressed; `action` is the name of its action."""
+
+        def __init__(self, action: str) -> None:
+            super().__init__()
+            self.action = action
+
+    def action_apply(self) -> None:
+        self.post_message(self.Command("apply"))
+
+    def action_leave(self) -> None:
+        self.post_message(self.Command("leave"))
+
+    def action_reload(self) -> None:
+        self.post_message(self.Command("reload"))
 
 
 def _word_end(line: str, start: int) -> int:

@@ -11,17 +11,17 @@ from tui.wire.wrapper import TransportWrapper
 
 
 class ObservedTransport(TransportWrapper):
-    """Calls `heard` after each response, including refusals, but not after a failed request."""
+    """Calls `responded` after each response, including refusals, but not after a failed request."""
 
     def __init__(self, inner: Transport, responded: Callable[[], None]) -> None:
         super().__init__(inner)
-        self._status_and_body = responded
+        self._responded = responded
 
     async def send(self, call: ApiCall) -> Any:
         try:
             response = await self.inner.send(call)
         except Refused:
-            self._status_and_body()
+            self._responded()
             raise
-        self._status_and_body()
+        self._responded()
         return response

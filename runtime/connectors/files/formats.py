@@ -60,3 +60,9 @@ def known_compression(name: str, value: Any) -> None:
     known = sorted({one for names in COMPRESSIONS.values() for one in names})
     if value and value not in known:
         raise invalid(name, value, f"String must be one of: {', '.join(known)}")
+
+
+def one_character(name: str, value: Any) -> None:
+    """A validator: the value is one character."""
+    if value is None or len(value) != 1:
+        raise invalid(name, value, "Must be one character")

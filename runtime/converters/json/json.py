@@ -11,12 +11,12 @@ import orjson
 
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width, grouped
 from runtime.api.config.validators import one_of_ignoring_case
-from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.data.columns import MixedBatchError, ValueBatch, value_types
 from runtime.api.data.schema import Schema
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import DataError
 from runtime.converters.definitions import CONVERTER_TYPE
+from runtime.converters.header import ValueAndHeaderConverter
 from runtime.converters.json.columns import values_reader, values_writer, write_maps
 from runtime.converters.json.read import InexactError, reader
 from runtime.converters.json.schema import read_schema, schema_json
@@ -148,7 +148,7 @@ def within_64_bits(value: Any, data: bytes, enveloped: bool) -> Any:
     return value
 
 
-class JsonConverter(Converter, HeaderConverter):
+class JsonConverter(ValueAndHeaderConverter):
     """Without schemas, values are int, float, bool, str, dict and list."""
 
     java_name = "org.apache.kafka.connect.json.JsonConverter"
@@ -259,12 +259,6 @@ class JsonConverter(Converter, HeaderConverter):
         except InexactError:
             exact = loads_exactly(data)
             return read(exact["payload"] if enveloped else exact)
-
-    def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
-        return self.from_connect(topic, schema, value)
-
-    def to_connect_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]:
-        return self.to_connect(topic, data)
 
 
 class _Written:

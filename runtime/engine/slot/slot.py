@@ -21,10 +21,9 @@ from runtime.engine.protocol.messages import VERSION, AliveMessage, CallPart, Ru
 from runtime.engine.protocol.settings import SlotSettings
 from runtime.engine.protocol.task_specs import Key, about, key_of, spec_from_json
 from runtime.engine.slot.channel_host import ChannelHost, SlotLogHandler
-from runtime.engine.slot.error_reports import ErrorReports
 from runtime.engine.slot.java_tasks import JavaTasks
-from runtime.engine.slot.meter_reports import MeterReports
 from runtime.engine.slot.outbox import Outbox, alive_message
+from runtime.engine.slot.polled_reports import ErrorReports, MeterReports
 from runtime.engine.slot.task_thread import Runner, RunnerFactory, TaskThread
 from runtime.engine.slot.watchdog import Watchdog, stack_of
 from runtime.model.rate_limit import RateLimit

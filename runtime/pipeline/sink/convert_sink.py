@@ -6,8 +6,8 @@ from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.batch import SinkBatch
-from runtime.api.data.record import Headers, SinkRecord, TopicPartition
-from runtime.pipeline.sink.sink_batches import MIN_AVERAGE, SinkBatches, batches_of, in_order
+from runtime.api.data.record import SinkRecord, TopicPartition
+from runtime.pipeline.sink.sink_batches import MIN_AVERAGE, SinkBatches, batches_of, connect_headers, in_order
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.tolerance import Tolerance, plugin_name
 
@@ -104,7 +104,7 @@ class SinkConversion:
                 headers = message.headers()
                 if headers:
                     at[0] = Stage.HEADER_CONVERTER
-                    headers = self._headers(topic, headers)
+                    headers = connect_headers(self._header, topic, headers)
             except Exception as error:  # third-party code
                 fixed = self._retried(at[0], error, message)
                 if fixed is not None:
@@ -138,10 +138,6 @@ class SinkConversion:
             raise outcome.error
         return outcome.records  # type: ignore[return-value]  # a chain keeps the kind
 
-    def _headers(self, topic: str, headers: Sequence[tuple[str, bytes | None]]) -> Headers:
-        convert = self._header.to_connect_header
-        return [(name, *convert(topic, name, data)) for name, data in headers]
-
     def _retried(self, stage: Stage, error: Exception, message: Message) -> SinkRecord | None:
         """Retry the conversion of a message; None if the message is skipped. Raises the error that fails the task."""
         at = [stage]
@@ -161,7 +157,7 @@ class SinkConversion:
         at[0] = Stage.VALUE_CONVERTER
         value_schema, value = _to_connect(self._value, topic, headers, message.value())
         at[0] = Stage.HEADER_CONVERTER
-        converted = self._headers(topic, headers) if headers else None
+        converted = connect_headers(self._header, topic, headers) if headers else None
         kind, timestamp = message.timestamp()
         return SinkRecord(
             topic, message.partition(), key_schema, key, value_schema, value, message.offset(), timestamp, kind - 1,

@@ -11,7 +11,7 @@ from runtime.api.data.columns import ConstantColumn, MixedBatchError, ValueBatch
 from runtime.api.data.record import Headers, SinkRecord
 
 if TYPE_CHECKING:
-    from runtime.api.converter import Converter
+    from runtime.api.converter import Converter, HeaderConverter
     from runtime.pipeline.load import Converters
     from runtime.pipeline.tolerance import Fallbacks
 
@@ -86,14 +86,15 @@ class SinkBatches:
         found = [message.headers() for message in messages]
         headers: Sequence[Headers | None] = ConstantColumn(None, len(found))
         if any(found):
-            headers = [own and self._headers(topic, own) for own in found]
+            headers = [own and connect_headers(self._header, topic, own) for own in found]
         batch = SinkBatch(topic, messages, keys, values, headers)
         batch.places = part.places
         return batch
 
-    def _headers(self, topic: str, headers: Sequence[tuple[str, bytes | None]]) -> Headers:
-        convert = self._header.to_connect_header
-        return [(name, *convert(topic, name, data)) for name, data in headers]
+
+def connect_headers(converter: HeaderConverter, topic: str, headers: Sequence[tuple[str, bytes | None]]) -> Headers:
+    convert = converter.to_connect_header
+    return [(name, *convert(topic, name, data)) for name, data in headers]
 
 
 def batches_of(records: Sequence[SinkRecord], min_average: int) -> list[SinkBatch] | None:

@@ -9,6 +9,7 @@ import pytest
 from tests.unit.tui.scripted import expanded, status
 from tui import model
 from tui.model import Certainty
+from tui.offsets import partitions
 
 
 @pytest.mark.parametrize(
@@ -89,4 +90,4 @@ POSSIBLE = (
 def test_a_verdict_keeps_the_server_message(message: str, certainty: Certainty) -> None:
     verdict = model.verdict({"message": message})
     assert (verdict.message, verdict.certainty) == (message, certainty)
-    assert bool(verdict.by_hand) is (certainty is Certainty.POSSIBLE)
+    assert bool(partitions.by_hand(verdict)) is (certainty is Certainty.POSSIBLE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from tui.commands.arguments import flag, integer, option, positional, positionals
@@ -14,7 +13,7 @@ from tui.commands.targets import require_confirmation
 from tui.dead_letters.brokers import DeadLetterTopic, DeadLetterWindow
 from tui.dead_letters.letters import TOPIC, DeadLetter, as_json, original_topic
 from tui.errors import FAILED, NOT_FOUND, UsageError, WrongState
-from tui.formatting import counted
+from tui.formatting import counted, utc_time
 from tui.offsets import positions
 from tui.offsets.positions import TimePosition
 from tui.offsets.seek import in_thread
@@ -121,11 +120,7 @@ def _row(kind: str, letters: Sequence[DeadLetter]) -> tuple[str | int, ...]:
     """The row of the letters with the same kind of error, newest first."""
     origins = sorted({letter.origin[0] for letter in letters if letter.origin})
     times = [letter.timestamp for letter in letters]
-    return len(letters), _time(max(times)), kind, _time(min(times)), ", ".join(origins), letters[0].position
-
-
-def _time(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    return len(letters), utc_time(max(times)), kind, utc_time(min(times)), ", ".join(origins), letters[0].position
 
 
 class ReplayDeadLetters(_DeadLettersCommand, ChangingCommand):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 from tui.commands.arguments import choice, option, positional, positionals
@@ -10,6 +9,7 @@ from tui.commands.base import ChangingCommand, Command, CommandContext, refuse
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import is_glob, matches
 from tui.errors import NotFound
+from tui.formatting import utc_time
 
 Json = Any
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
@@ -34,9 +34,7 @@ class GetLoggers(Command):
 
 def _time(milliseconds: Any) -> str:
     """The time in UTC; empty if the level was never changed over REST."""
-    if not isinstance(milliseconds, int):
-        return ""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    return utc_time(milliseconds) if isinstance(milliseconds, int) else ""
 
 
 class PatchLogger(ChangingCommand):

@@ -97,7 +97,7 @@ class DiffConnectors(Command):
 
 
 async def _offsets_of_both(context: CommandContext, other: Connect, names: Mapping[str, str]) -> Positions:
-    """The offsets of connectors, by their name here; `names` has their names there. Refusals are narrated."""
+    """The offsets of connectors, by their name here; `names` has their names there. Refusals are reported."""
     by_name = {}
     for name, other_name in names.items():
         try:

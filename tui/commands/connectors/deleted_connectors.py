@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from tui.commands.arguments import choice, flag, option, options, positional
@@ -15,7 +14,7 @@ from tui.config import history
 from tui.config.history import ConfigEntry
 from tui.config.secrets import is_masked
 from tui.errors import Conflict, HeadraceError
-from tui.formatting import counted
+from tui.formatting import counted, utc_time
 from tui.model import Offset
 from tui.offsets import undo
 from tui.offsets.changes import changes
@@ -33,15 +32,10 @@ class GetDeleted(Command):
 
     async def run(self, context: CommandContext) -> Result:
         deleted = await history.deleted(context.connect, context.config_history)
-        rows = tuple((entry["name"], deleted_at(entry["time"]), entry["who"], entry["why"]) for entry in deleted)
+        rows = tuple((entry["name"], utc_time(entry["time"]), entry["who"], entry["why"]) for entry in deleted)
         return Result(
             deleted, Table(("NAME", "DELETED", "USER", "REASON"), rows), names=tuple(entry["name"] for entry in deleted)
         )
-
-
-def deleted_at(milliseconds: int) -> str:
-    """The time of a deletion, UTC."""
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
 class UndoDelete(ChangingCommand):

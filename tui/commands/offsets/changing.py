@@ -151,7 +151,7 @@ def outcome(plan: OffsetPlan, done: OffsetsApplied) -> TargetOutcome:
     if done.differing:
         left.append(f"after reading back, {len(done.differing)} of {len(plan.changes)} offsets differ from the request")
     if done.left_stopped:
-        left.append(f"{done.verdict.by_hand}; {plan.name} remains STOPPED".removeprefix("; "))
+        left.append(f"{partitions.by_hand(done.verdict)}; {plan.name} remains STOPPED".removeprefix("; "))
     if left:
         return TargetOutcome(plan.name, "; ".join([message, *left]), FAILED, raw={"message": message})
     return TargetOutcome(plan.name, message, verdict=done.verdict, raw={"message": message})

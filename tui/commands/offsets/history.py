@@ -185,6 +185,6 @@ class Finish(ChangingCommand):
 
 def _recovered(name: str, done: Recovered) -> TargetOutcome:
     if done.left_stopped:
-        by_hand = done.verdict.by_hand if done.verdict else ""
-        return TargetOutcome(name, "; ".join(filter(None, [done.message, by_hand, f"{name} remains STOPPED"])), FAILED)
+        parts = [done.message, partitions.by_hand(done.verdict), f"{name} remains STOPPED"]
+        return TargetOutcome(name, "; ".join(filter(None, parts)), FAILED)
     return TargetOutcome(name, done.message, verdict=done.verdict)

@@ -10,13 +10,13 @@ from typing import Any, ClassVar, NamedTuple
 from textual.binding import Binding, BindingType
 from textual.content import Content
 
-from tui.commands.connectors.deleted_connectors import STATES, UndoDelete, deleted_at, deleted_offsets, initial_state
+from tui.commands.connectors.deleted_connectors import STATES, UndoDelete, deleted_offsets, initial_state
 from tui.config import history
 from tui.config.changes import changes
 from tui.config.history import ConfigEntry
 from tui.config.secrets import MASK, hides, shown
 from tui.errors import HeadraceError, error_line
-from tui.formatting import counted, one_line
+from tui.formatting import counted, one_line, utc_time
 from tui.model import Offset
 from tui.offsets import partitions
 from tui.screens.base import reading
@@ -147,7 +147,7 @@ class DeletedScreen(SplitPage):
         entry = self.rows[key]
         return {
             "name": Cell(key, "grid--strong"),
-            "time": Cell(deleted_at(entry["time"]), "grid--muted"),
+            "time": Cell(utc_time(entry["time"]), "grid--muted"),
             "who": Cell(entry["who"] or "", "grid--muted"),
             "why": Cell(entry["why"] or ""),
         }

@@ -8,18 +8,17 @@ from typing import ClassVar
 
 from rich.text import Text
 from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from tui.config.text import ConfigFormat
 from tui.editor.checks import Problem, Severity
-from tui.widgets.jsontext import JsonArea, tokens
+from tui.widgets.jsontext import CommandEditor, tokens
 from tui.widgets.text import visible
 
 _PROPERTY = re.compile(r"\s*(?P<key>(?:\\.|[^=:\s\\])+)(?P<sign>\s*[=:\s]\s*)(?P<value>.*)")
 
 
-class ConfigEditor(JsonArea):
-    """Handles the keys of its bindings; all other keys type text."""
+class ConfigEditor(CommandEditor):
+    """Colours JSON or key=value, and marks all problems."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"json--warning"}
     DEFAULT_CSS = """
@@ -31,13 +30,6 @@ class ConfigEditor(JsonArea):
         Binding("f3,ctrl+t", "convert", "JSON/key=value", key_display="F3"),
         Binding("f5,ctrl+r", "reload", "start over", key_display="F5"),
     ]
-
-    class Command(Message):
-        """A key of the bindings was pressed; `action` is the name of its action."""
-
-        def __init__(self, action: str) -> None:
-            super().__init__()
-            self.action = action
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -62,17 +54,8 @@ class ConfigEditor(JsonArea):
             line.stylize(self._style(name), start, len(raw.rstrip(", \t")) or 1)
         return line
 
-    def action_apply(self) -> None:
-        self.post_message(self.Command("apply"))
-
-    def action_leave(self) -> None:
-        self.post_message(self.Command("leave"))
-
     def action_convert(self) -> None:
         self.post_message(self.Command("convert"))
-
-    def action_reload(self) -> None:
-        self.post_message(self.Command("reload"))
 
 
 def _properties(line: str) -> Iterator[tuple[int, int, str]]:

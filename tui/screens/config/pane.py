@@ -287,7 +287,7 @@ class ConfigPane(Pane):
             text = Content.assemble(text, "\n\n", words.documentation(here, key))
         self.query_one("#review", Pager).put(text)
 
-    def on_config_editor_command(self, event: ConfigEditor.Command) -> None:
+    def on_command_editor_command(self, event: ConfigEditor.Command) -> None:
         event.stop()
         if event.action == "leave":
             self.leave()

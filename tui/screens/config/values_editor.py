@@ -84,7 +84,7 @@ class ValuesEditor(PopUp[dict[str, str] | None]):
         """The config of the text, with the values behind masks."""
         return merged(self.base, changes(self.base, read(self.editor.text, self.editor.form).config))
 
-    def on_config_editor_command(self, event: ConfigEditor.Command) -> None:
+    def on_command_editor_command(self, event: ConfigEditor.Command) -> None:
         event.stop()
         getattr(self, f"_{event.action}")()
 

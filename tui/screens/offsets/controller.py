@@ -12,7 +12,7 @@ from tui.editor import draft
 from tui.editor.draft import OffsetDraft
 from tui.errors import HeadraceError, error_line
 from tui.model import Certainty, Connector, Offset
-from tui.offsets import bounds, lag, undo
+from tui.offsets import bounds, lag, partitions, undo
 from tui.offsets.bounds import Bounds
 from tui.offsets.brokers import Brokers
 from tui.offsets.changes import ChangeKind, changes
@@ -165,7 +165,7 @@ class OffsetsController:
     def _ended(self, operation: Operation, plan: OffsetPlan, done: OffsetsApplied) -> None:
         operations, certain = self.services.operations, done.verdict.certainty is Certainty.DEFINITE
         operation.doubtful = not certain
-        operations.note(operation, done.verdict.message + ("" if certain else f" ({done.verdict.by_hand})"))
+        operations.note(operation, done.verdict.message + ("" if certain else f" ({partitions.by_hand(done.verdict)})"))
         if plan.must_stop and not done.left_stopped:
             operation.goal = plan.state
             operations.accepted(operation)

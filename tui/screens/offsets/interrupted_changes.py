@@ -16,6 +16,7 @@ from textual.widgets import Label
 from tui.cluster.snapshot import LinkState
 from tui.errors import HeadraceError, error_line
 from tui.formatting import format_duration
+from tui.offsets import partitions
 from tui.offsets.pending_changes import ChangeStep, PendingChange
 from tui.offsets.plan import OffsetsNotApplied
 from tui.offsets.recovery import Recovered, Recovery
@@ -164,5 +165,5 @@ class InterruptedChanges:
 
 def _result(done: Recovered) -> str:
     state = "; it remains STOPPED" if done.left_stopped else ""
-    by_hand = f" ({done.verdict.by_hand})" if done.verdict is not None and done.verdict.by_hand else ""
-    return f"{done.message}{by_hand}{state}"
+    by_hand = partitions.by_hand(done.verdict)
+    return f"{done.message}{f' ({by_hand})' if by_hand else ''}{state}"

@@ -274,7 +274,7 @@ class OffsetsPane(Pane):
         self.editor.mark(errors[0].place if errors else None)
         self.query_one("#review", Pager).put(wording.review(review))
 
-    def on_editor_command(self, event: Editor.Command) -> None:
+    def on_command_editor_command(self, event: Editor.Command) -> None:
         event.stop()
         if event.action == "leave":
             self.leave()

@@ -13,7 +13,7 @@ from tui.model import Certainty
 from tui.offsets import lag
 from tui.offsets.changes import ChangeKind, Effect, OffsetChange
 from tui.offsets.lag import Lag, OffsetWarnings
-from tui.offsets.partitions import shown, shown_offset
+from tui.offsets.partitions import by_hand, shown, shown_offset
 from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied
 from tui.widgets.text import visible
 
@@ -122,7 +122,7 @@ def verdict(name: str, done: OffsetsApplied) -> tuple[Content, str]:
     head = "✓ definite success" if definite else "! possible success"
     parts: list[Part] = [(head, f"bold {style}"), (f"  {visible(name)}", "bold"), "\n", visible(done.verdict.message)]
     if not definite:
-        parts += ["\n", ("to do: ", f"bold {style}"), visible(_by_hand(done.verdict.by_hand))]
+        parts += ["\n", ("to do: ", f"bold {style}"), visible(by_hand(done.verdict).removeprefix("possible success: "))]
     if done.left_stopped:
         parts += ["\n", ("The connector remains STOPPED; r resumes it.", "bold")]
     if done.differing:
@@ -133,10 +133,6 @@ def verdict(name: str, done: OffsetsApplied) -> tuple[Content, str]:
         parts += ["\n", (visible(done.trouble), "$error")]
     parts.append(("\nu opens the editor with the old offsets", "$text-muted"))
     return Content.assemble(*parts), "-definite" if style == "$success" else "-possible"
-
-
-def _by_hand(text: str) -> str:
-    return text.removeprefix("possible success: ")
 
 
 def refusal(error: OffsetsNotApplied) -> Content:

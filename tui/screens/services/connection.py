@@ -38,7 +38,7 @@ class ClusterConnection:
         return Connect(self.transport, guard, on_notice)
 
     def context(self, connect: Connect, report: Callable[[str], None]) -> CommandContext:
-        """The context in which a command runs; `narrate` receives its progress texts."""
+        """The context in which a command runs; `report` receives its progress texts."""
         context = session.screen_context(connect, self.profile, session.profiles(), report)
         context.settings_problems = problems
         context.clock = self.clock

@@ -11,7 +11,7 @@ from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
 from runtime.api.config.types import invalid
 from runtime.api.java_compat.date_format import DatePattern
-from runtime.connectors.files.formats import COMPRESSIONS, FileFormat, known_compression
+from runtime.connectors.files.formats import COMPRESSIONS, FileFormat, known_compression, one_character
 from runtime.connectors.files.location import FileLocation, location_keys
 
 FORMAT, COMPRESSION = "format", "compression"
@@ -45,11 +45,6 @@ def _zone(name: str, value: Any) -> None:
         ZoneInfo(str(value))
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise invalid(name, value, "Unknown time zone") from None
-
-
-def _delimiter(name: str, value: Any) -> None:
-    if value is None or len(value) != 1:
-        raise invalid(name, value, "Must be one character")
 
 
 _POSITIVE = validators.optional(validators.at_least(1))
@@ -95,7 +90,7 @@ CONFIG = ConfigDef(
              "have no common type; none starts another file for each change of the Connect schema.",
              validators.one_of(_MERGE, _NONE)),
         ConfigKey("csv.delimiter", ConfigType.STRING, ",", Importance.LOW, "Character between the fields of CSV files.",
-             _delimiter),
+             one_character),
         ConfigKey("csv.header", ConfigType.BOOLEAN, True, Importance.LOW, "Whether CSV files start with the names of "
              "the fields."),
     ),

@@ -8,9 +8,8 @@ from typing import Any
 
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
-from runtime.api.config.types import invalid
 from runtime.connectors.config_keys import TOPIC_KEY
-from runtime.connectors.files.formats import FileFormat
+from runtime.connectors.files.formats import FileFormat, one_character
 from runtime.connectors.files.location import FileLocation, location_keys
 
 TOPIC, FORMAT, PATTERN = "topic", "format", "pattern"
@@ -31,11 +30,6 @@ class _ArchiveApplies:
 
     def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
         return parsed.get(FINISHED) == ARCHIVED
-
-
-def _delimiter(name: str, value: Any) -> None:
-    if value is None or len(value) != 1:
-        raise invalid(name, value, "Must be one character")
 
 
 def conflicts(found: Mapping[str, Any]) -> dict[str, str]:
@@ -82,7 +76,7 @@ CONFIG = ConfigDef(
         ConfigKey("batch.size", ConfigType.INT, 5000, Importance.LOW, "Most records of a batch.",
              validators.between(1, 100_000)),
         ConfigKey("csv.delimiter", ConfigType.STRING, ",", Importance.LOW, "Character between the fields of CSV files; "
-             "a tab in .tsv files.", _delimiter),
+             "a tab in .tsv files.", one_character),
         ConfigKey("csv.header", ConfigType.BOOLEAN, True, Importance.LOW, "Whether CSV files start with the names of "
              "the fields."),
         ConfigKey("csv.columns", ConfigType.LIST, "", Importance.LOW, "Names of the fields of CSV files, instead of "

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.connectors.data_source.arrow_schema import arrow_schema
 from runtime.connectors.spark.staging import Staging
 from runtime.engine.driver.session.batches import BatchOperations, HasGone
+from runtime.engine.driver.session.delta_batches import DeltaBatches
 from runtime.engine.driver.session.frames import format_name, selected, staged_rows
+from runtime.engine.driver.session.iceberg_batches import IcebergBranches
 from runtime.engine.driver.session.probe import failing_rows
 from runtime.engine.driver.session.queries import check_query
 from runtime.engine.driver.session.server import Request, SessionCaller
 from runtime.engine.driver.session.source.streams import SourceStreams
 from runtime.engine.driver.session.spark_session import SharedSession
-from runtime.engine.driver.session.staging import StagedBatches
-from runtime.engine.driver.session.targets import staged_batches, write_directly
+from runtime.engine.driver.session.staging import StagedBatches, StagedFiles
 
 
 class SessionOperations:
@@ -105,3 +106,25 @@ class SessionOperations:
 def _arrow_schema(schema: Any) -> bytes:
     serialized: bytes = arrow_schema(schema).serialize().to_pybytes()
     return serialized
+
+
+def staged_batches(session: Any, staging: str, target: Mapping[str, Any], connector: str) -> StagedBatches:
+    """The staged batches of a connector. `target` as in requests."""
+    match Staging(staging):
+        case Staging.DELTA:
+            return DeltaBatches(session, target, connector)
+        case Staging.ICEBERG:
+            return IcebergBranches(session, target, connector)
+        case _:
+            return StagedFiles(session, target, connector)
+
+
+def write_directly(frame: Any, target: Mapping[str, Any]) -> None:
+    """Write rows to a target that has no staged batches."""
+    writer = frame.write.format(format_name(target["format"])).mode(target["mode"]).options(**target["options"])
+    if target["partition_by"]:
+        writer = writer.partitionBy(*target["partition_by"])
+    if target["table"]:
+        writer.saveAsTable(target["table"])
+    else:
+        writer.save(target["path"] or None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.engine.driver.session.targets import write_directly
+from runtime.engine.driver.session.operations import write_directly
 
 
 class _Writer:

@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.api.data.record import SourceRecord
 from runtime.api.errors import DataError
-from runtime.engine.slot.error_reports import ErrorReports
+from runtime.engine.slot.polled_reports import ErrorReports
 from runtime.herder.status.error_board import ErrorBoard, merged
 from runtime.model.states import TaskId
 from runtime.pipeline.task.error_counts import Counts
