@@ -40,6 +40,7 @@ class StoredConnector:
     generation: int = -1  # of the task configs, the same on all workers: the offset of their commit record; -1: none
     created: int = -1  # identifies the connector in this process: a deleted one of the same name had another number
     revision: int = -1  # of the config, the same on all workers: the offset of its record
+    stopped: int = -1  # identifies the last stop in this process, in which the connector may be running again
 
     @property
     def start_config(self) -> dict[str, str]:
@@ -79,6 +80,7 @@ class _Entry:
     revision: int = -1
     uncommitted: dict[int, dict[str, str]] = field(default_factory=dict)
     snapshot: StoredConnector | None = None
+    stopped: int = -1
     target_written: int | None = None  # when the target state was written, in milliseconds since 1970
 
     @property
@@ -167,7 +169,7 @@ class ConfigStore:
             tasks = () if target is TargetState.STOPPED else entry.tasks
             entry.snapshot = StoredConnector(
                 name, entry.config, target, tasks, entry.inconsistent, entry.applied, entry.generation, entry.created,
-                entry.revision,
+                entry.revision, entry.stopped,
             )  # fmt: skip
         return entry.snapshot
 
@@ -301,6 +303,8 @@ class ConfigStore:
         entry.snapshot = None
         if key.startswith(_TARGET.encode()):
             entry.target_written = record.timestamp
+            if entry.target is TargetState.STOPPED:
+                entry.stopped = record.offset
         elif key.startswith(_COMMIT.encode()):
             entry.generation = record.offset
         elif key.startswith(_CONNECTOR.encode()) and entry.config is not None:

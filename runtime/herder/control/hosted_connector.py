@@ -160,7 +160,7 @@ class HostedConnector:
             await self.retire()
             self._instance = Instance.of(stored, pending=True)
         elif not instance.failed:
-            if reconfigure or instance.lacks_task_configs(stored):
+            if reconfigure:
                 instance.request_task_configs()
             if instance.started:
                 self.show(State.RUNNING)
@@ -191,7 +191,6 @@ class HostedConnector:
         current = self._configs.connector(self._name)
         if current is None or not instance.is_of(current):
             return current
-        instance.generation = current.generation
         if configs != list(current.tasks) or not current.is_applied:
             await self._put_tasks(current, configs)
         instance.call, instance.pending, instance.reconfigure_again = None, instance.reconfigure_again, False

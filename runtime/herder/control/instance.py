@@ -27,14 +27,15 @@ class Instance:
     created: int = -1
     """StoredConnector.created: a connector that was deleted and created again with the same configuration needs another
     instance."""
+    stopped: int = -1
+    """StoredConnector.stopped: a connector that was stopped and resumed while its control loop was busy has no task
+    configs, and needs another instance, too."""
     failed: bool = False
     at_rest: bool = False
     """The connector has failed and should not run now: its state remains FAILED, and resuming starts it again."""
     started: bool = False
     pending: bool = False
     """The task configs must still be requested or stored."""
-    generation: int | None = None
-    """The task configs (StoredConnector.generation) that were compared with those of this instance; None: none yet."""
     reconfigure_again: bool = False
     """The connector requested new task configs while they were being generated."""
     call: asyncio.Task[TaskConfigs] | None = None
@@ -42,15 +43,10 @@ class Instance:
 
     @classmethod
     def of(cls, stored: StoredConnector, *, failed: bool = False, at_rest: bool = False, pending: bool = False) -> Self:
-        return cls(stored.start_config, stored.created, failed=failed, at_rest=at_rest, pending=pending)
+        return cls(stored.start_config, stored.created, stored.stopped, failed=failed, at_rest=at_rest, pending=pending)
 
     def is_of(self, stored: StoredConnector) -> bool:
-        return (self.config, self.created) == (stored.start_config, stored.created)
-
-    def lacks_task_configs(self, stored: StoredConnector) -> bool:
-        """Whether the task configs were removed after this instance had generated its own: the connector was stopped
-        and resumed while its control loop was busy, so that the instance has not been stopped."""
-        return self.generation not in (None, stored.generation) and not stored.tasks
+        return (self.config, self.created, self.stopped) == (stored.start_config, stored.created, stored.stopped)
 
     @property
     def busy(self) -> bool:

@@ -44,9 +44,11 @@ async def test_task_configs_are_stored_again_after_a_failed_write(rig: HerderRig
 async def test_a_reconfiguration_is_repeated_after_a_failed_write(rig: HerderRig) -> None:
     await rig.create("a")
     await rig.until(lambda: _runs(rig, "a"))
-    log = rig.logs.by_topic["c"]
     await rig.configs.put_tasks("a", [])  # so that new task configs are written
+    await rig.until(lambda: rig.tasks("a") == {})
+    log = rig.logs.by_topic["c"]
     log.away = True
+    rig.connectors.reconfigure("a")
     await rig.until(lambda: log.refused > 0)
     log.away = False
     await rig.until(lambda: _runs(rig, "a"))
@@ -71,6 +73,19 @@ async def test_a_stop_and_a_resume_during_one_step_leave_no_connector_without_ta
     may_stop.set()
     await rig.until(lambda: rig.engine.started != [] and _runs(rig, "a"))
     assert len(rig.configs.connector("a").tasks) == 1  # type: ignore[union-attr]
+
+
+async def test_a_stop_writes_no_other_task_configs_than_none(rig: HerderRig) -> None:
+    """The loop sees the removal of the task configs before the target state."""
+    await rig.create("a")
+    await rig.until(lambda: _runs(rig, "a"))
+    log = rig.logs.by_topic["c"]
+    log.written.clear()
+    await rig.configs.put_tasks("a", [])
+    await rig.until(lambda: rig.tasks("a") == {})
+    await rig.configs.put_target_state("a", TargetState.STOPPED)
+    await rig.until(lambda: rig.state("a") is State.STOPPED)
+    assert [key for key, _ in log.written] == [b"commit-a", b"target-state-a"]
 
 
 async def test_the_number_of_tasks_may_be_a_variable(rig: HerderRig, monkeypatch: pytest.MonkeyPatch) -> None:
