@@ -391,8 +391,6 @@ class Herder:
             raise (Unavailable if e.temporary else BadRequest)(str(e)) from None
         except UnknownPluginError as e:
             raise BadRequest(str(e)) from None
-        except TimeoutError:
-            raise Unavailable("The connector did not respond while its configuration was validated") from None
 
 
 def _marked_restarting(status: StatusAnswer, connector: bool, tasks: set[int]) -> StatusAnswer:

@@ -38,8 +38,8 @@ _TOOLS = (
 )
 _INTEGRATION = "org/apache/kafka/connect/integration"
 _PLUGINS = (f"{_INTEGRATION}/", "org/apache/kafka/connect/runtime/Sample", "META-INF/services/")
-_NOT_INTEGRATION = ("StartAndStopCounterTest", "StartAndStopLatchTest")
-"""Unit tests of the helpers of the others."""
+_NOT_OF_WORKERS = ("RestForwardingIntegrationTest", "StartAndStopCounterTest", "StartAndStopLatchTest")
+"""Tests of Apache's REST server with mocks, and of the helpers of the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def test_classes() -> list[str]:
     with zipfile.ZipFile(_jars(jars.fetch("apache-suite-tests", _TESTS, find_java()))[0]) as jar:
         names = [Path(name) for name in jar.namelist() if name.endswith("Test.class")]
     classes = sorted(name.stem for name in names if name.parent.as_posix() == _INTEGRATION)
-    return [name for name in classes if name not in _NOT_INTEGRATION]
+    return [name for name in classes if name not in _NOT_OF_WORKERS]
 
 
 def _jars(folder: Path) -> list[Path]:
