@@ -1,5 +1,5 @@
-"""Answers of other workers, which may be anything: any member of the group can answer. Only answers that have the shape
-of the API's own are used.
+"""Responses of other workers, which may be anything: any member of the group can send one. Only those that have the
+shape of the API's own are used.
 
 The schemas are those of /openapi.json. Fields that a schema does not have are ignored, so that a newer worker can add
 some.
@@ -16,23 +16,23 @@ from runtime.rest.openapi.json_schema import Schema
 from runtime.rest.openapi.schemas import SCHEMAS
 
 
-class UnusableAnswer(Exception):
-    """The answer of another worker is not JSON, or does not have the expected shape."""
+class UnusableResponse(Exception):
+    """The response of another worker is not JSON, or does not have the expected shape."""
 
 
 def parsed(body: bytes, shape: str) -> Any:
-    """The answer in this body, which has the shape of this name in SCHEMAS. Raises UnusableAnswer."""
+    """The response in this body, which has the shape of this name in SCHEMAS. Raises UnusableResponse."""
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError as e:
-        raise UnusableAnswer(f"it is not JSON: {e}") from None
+        raise UnusableResponse(f"it is not JSON: {e}") from None
     return checked(found, shape)
 
 
 def checked(found: Any, shape: str) -> Any:
-    """The parsed answer, which has the shape of this name in SCHEMAS. Raises UnusableAnswer."""
+    """The parsed response, which has the shape of this name in SCHEMAS. Raises UnusableResponse."""
     if not _fits(found, SCHEMAS[shape]):
-        raise UnusableAnswer(f"it is not of the type {shape}")
+        raise UnusableResponse(f"it is not of the type {shape}")
     return found
 
 
