@@ -23,57 +23,57 @@ class UnusableResponse(Exception):
 def parsed(body: bytes, shape: str) -> Any:
     """The response in this body, which has the shape of this name in SCHEMAS. Raises UnusableResponse."""
     try:
-        found = orjson.loads(body)
+        response = orjson.loads(body)
     except orjson.JSONDecodeError as e:
         raise UnusableResponse(f"it is not JSON: {e}") from None
-    return checked(found, shape)
+    return checked(response, shape)
 
 
-def checked(found: Any, shape: str) -> Any:
+def checked(response: Any, shape: str) -> Any:
     """The parsed response, which has the shape of this name in SCHEMAS. Raises UnusableResponse."""
-    if not _fits(found, SCHEMAS[shape]):
+    if not _fits(response, SCHEMAS[shape]):
         raise UnusableResponse(f"it is not of the type {shape}")
-    return found
+    return response
 
 
-def _fits(found: Any, schema: Schema) -> bool:
+def _fits(value: Any, schema: Schema) -> bool:
     if "$ref" in schema:
-        return _fits(found, SCHEMAS[schema["$ref"].rpartition("/")[2]])
+        return _fits(value, SCHEMAS[schema["$ref"].rpartition("/")[2]])
     if "anyOf" in schema:
-        return any(_fits(found, one) for one in schema["anyOf"])
+        return any(_fits(value, option) for option in schema["anyOf"])
     if "enum" in schema:
-        return found in schema["enum"]
-    return _TYPES[schema["type"]](found, schema)
+        return value in schema["enum"]
+    return _TYPES[schema["type"]](value, schema)
 
 
-def _is_object(found: Any, schema: Schema) -> bool:
-    if not isinstance(found, dict) or not found.keys() >= set(schema.get("required", ())):
+def _is_object(value: Any, schema: Schema) -> bool:
+    if not isinstance(value, dict) or not value.keys() >= set(schema.get("required", ())):
         return False
     properties, others = schema.get("properties", {}), schema.get("additionalProperties")
-    named = all(_fits(found[name], one) for name, one in properties.items() if name in found)
+    named = all(_fits(value[name], field) for name, field in properties.items() if name in value)
     if not named or not isinstance(others, dict):
         return named
-    return all(_fits(value, others) for name, value in found.items() if name not in properties)
+    return all(_fits(part, others) for name, part in value.items() if name not in properties)
 
 
-def _is_array(found: Any, schema: Schema) -> bool:
-    return isinstance(found, list) and all(_fits(one, schema["items"]) for one in found)
+def _is_array(value: Any, schema: Schema) -> bool:
+    return isinstance(value, list) and all(_fits(element, schema["items"]) for element in value)
 
 
-def _is_whole(found: Any, _: Schema) -> bool:
-    return isinstance(found, int) and not isinstance(found, bool)
+def _is_whole(value: Any, _: Schema) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_number(found: Any, schema: Schema) -> bool:
-    return isinstance(found, float) or _is_whole(found, schema)
+def _is_number(value: Any, schema: Schema) -> bool:
+    return isinstance(value, float) or _is_whole(value, schema)
 
 
 _TYPES: Mapping[str, Callable[[Any, Schema], bool]] = {
     "object": _is_object,
     "array": _is_array,
-    "string": lambda found, _: isinstance(found, str),
+    "string": lambda value, _: isinstance(value, str),
     "integer": _is_whole,
     "number": _is_number,
-    "boolean": lambda found, _: isinstance(found, bool),
-    "null": lambda found, _: found is None,
+    "boolean": lambda value, _: isinstance(value, bool),
+    "null": lambda value, _: value is None,
 }
