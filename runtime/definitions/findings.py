@@ -80,7 +80,7 @@ class Findings:
         value = self.values.get(name)
         return None if value is None or value.errors else value.value
 
-    def answer(self, connector_class: str) -> dict[str, Any]:
+    def response(self, connector_class: str) -> dict[str, Any]:
         """The body of the REST API's response."""
         configs = [
             {"definition": self._definitions.get(name), "value": render.value(value)}

@@ -52,7 +52,7 @@ def validate(
     findings.add_own(connector.config_def, _own_values(connector, config, given))
     for choice in (chosen[2], *chosen[:2]):  # headers first, as in Connect
         converters.check(choice, config, registry, findings)
-    return findings.answer(config["connector.class"] or "")
+    return findings.response(config["connector.class"] or "")
 
 
 def validate_text(
@@ -76,7 +76,7 @@ def validate_text(
     for choice in (chosen[2], *chosen[:2]):
         converters.check(choice, known, registry, findings)
     findings.leave_unchecked({key: config[key] for key in variables})
-    return {**findings.answer(config["connector.class"] or ""), "unchecked": unchecked(variables)}
+    return {**findings.response(config["connector.class"] or ""), "unchecked": unchecked(variables)}
 
 
 def _converters(config: Config, registry: PluginRegistry, defaults: WorkerDefaults) -> list[converters.Choice]:
@@ -135,7 +135,7 @@ def _of_wrong_version(config: Config, plugin: Plugin, registry: PluginRegistry, 
     findings.check(ConfigDef(*common), config)
     for name in ("connector.class", "connector.plugin.version"):
         findings.error(name, message)
-    return findings.answer(config["connector.class"] or "")
+    return findings.response(config["connector.class"] or "")
 
 
 def _check_exactly_once(

@@ -41,12 +41,12 @@ def _create_connector(url: str, name: str, config: dict[str, str]) -> None:
     try:
         body = json.dumps({"name": name, "config": config})
         connection.request("POST", "/connectors", body, {"Content-Type": "application/json"})
-        answer = connection.getresponse()
-        body_text = answer.read().decode(errors="replace")
+        response = connection.getresponse()
+        body_text = response.read().decode(errors="replace")
     finally:
         connection.close()
-    if answer.status not in (201, 409):  # 409: created by an earlier start that was interrupted
-        raise http.client.HTTPException(f"Creating connector {name} failed with status {answer.status}: {body_text}")
+    if response.status not in (201, 409):  # 409: created by an earlier start that was interrupted
+        raise http.client.HTTPException(f"Creating connector {name} failed with status {response.status}: {body_text}")
 
 
 TOPIC = "demo"

@@ -69,9 +69,9 @@ def _clipboard(env: Mapping[str, str]) -> CheckResult:
 
 def _tmux_mode() -> str:
     try:
-        answer = subprocess.run(
+        response = subprocess.run(
             ["tmux", "show", "-sv", "set-clipboard"], capture_output=True, text=True, timeout=5, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return "unknown"
-    return answer.stdout.strip()
+    return response.stdout.strip()

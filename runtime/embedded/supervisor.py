@@ -151,7 +151,7 @@ class Supervisor:
     def _lost_a_port(self) -> bool:
         """Whether another process listens on the port of a process that has ended: a chosen port is not reserved."""
         ended = [part for part in (self._broker, self._worker) if not part.running()]
-        return any(ports.answers(port) for part in ended for port in part.ports)
+        return any(ports.is_open(port) for part in ended for port in part.ports)
 
     def _ready(self, seconds: float) -> None:
         self._record = replace(

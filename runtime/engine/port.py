@@ -140,7 +140,7 @@ class Engine(Protocol):
         since, and the others with their next records."""
 
     async def stack(self, task: TaskId, within: float) -> TaskStack | None:
-        """The stack of the task's thread; None if the task is not on a slot. SlotSilentError without an answer within
+        """The stack of the task's thread; None if the task is not on a slot. SlotSilentError without a response within
         `within` seconds."""
 
     def set_levels(self, levels: Mapping[str, str]) -> None:

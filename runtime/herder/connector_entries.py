@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from runtime.herder import views
-from runtime.herder.answers import EntryAnswer, ExpandedAnswer
+from runtime.herder.responses import EntryResponse, ExpandedResponse
 from runtime.storage.configs import ConfigStore
 from runtime.storage.statuses import StatusStore
 
@@ -14,14 +14,14 @@ class EntryCache:
     """Views by connector. A view is valid while `version` is equal to the version with which it was stored."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, tuple[object, ExpandedAnswer]] = {}
+        self._entries: dict[str, tuple[object, ExpandedResponse]] = {}
 
-    def get(self, name: str, version: object) -> ExpandedAnswer:
+    def get(self, name: str, version: object) -> ExpandedResponse:
         """The cached parts of the view in this version; the caller adds missing parts to the same dict."""
         known = self._entries.get(name)
         if known is not None and known[0] == version:
             return known[1]
-        fresh: ExpandedAnswer = {}
+        fresh: ExpandedResponse = {}
         self._entries[name] = version, fresh
         return fresh
 
@@ -48,7 +48,7 @@ class ConnectorEntries:
         self.types: dict[str, str] = {}
         """`source` or `sink` by connector class, for classes that the herder has looked up in the plugin host."""
 
-    def entry(self, name: str) -> EntryAnswer | None:
+    def entry(self, name: str) -> EntryResponse | None:
         """`{"name", "status", "info"}` of a connector; None if the connector or its status does not exist."""
         stored, connector = self._configs.connector(name), self._statuses.connector_status(name)
         if stored is None or connector is None:

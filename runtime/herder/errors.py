@@ -1,4 +1,4 @@
-"""Errors of requests, each with the HTTP status of its answer.
+"""Errors of requests, each with the HTTP status of its response.
 
 HerderError (500)
 ├── BadRequest   400   the request is invalid

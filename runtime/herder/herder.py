@@ -12,20 +12,20 @@ from runtime.api.errors import ConfigError
 from runtime.definitions import invalid_message
 from runtime.engine.port import SlotSilentError
 from runtime.herder import views
-from runtime.herder.answers import (
-    ExpandedAnswer,
-    InfoAnswer,
-    StackAnswer,
-    StatusAnswer,
-    TaskAnswer,
-    TaskStatusAnswer,
-    TopicsAnswer,
-)
 from runtime.herder.connector_entries import UNKNOWN, ConnectorEntries, EntryCache
 from runtime.herder.control.connector_locks import ConnectorLocks
 from runtime.herder.control.connectors import Connectors
 from runtime.herder.errors import NOT_HERE, BadRequest, Conflict, Forbidden, HerderError, NotFound, Unavailable
 from runtime.herder.group.assignor import Unit
+from runtime.herder.responses import (
+    ExpandedResponse,
+    InfoResponse,
+    StackResponse,
+    StatusResponse,
+    TaskResponse,
+    TaskStatusResponse,
+    TopicsResponse,
+)
 from runtime.host.port import HostError, PluginHost, UnknownPluginError
 from runtime.kafka.formats import java_copied, java_ordered
 from runtime.kafka.group.protocol import CONNECTOR
@@ -33,7 +33,7 @@ from runtime.model.states import State, TargetState, TaskId
 from runtime.storage.configs import ConfigStore, RestartRequest, StoredConnector
 from runtime.storage.statuses import StatusRecord, StatusStore
 
-Answer = dict[str, Any]
+Response = dict[str, Any]
 """A definition or validation of configuration keys, as the plugin host built it."""
 
 START_WAIT = 15.0
@@ -43,12 +43,12 @@ YIELD_EVERY = 200
 """Number of connectors after which a list lets other requests run."""
 
 STATUS_WAIT = 3.0
-"""Seconds that a status request waits for the first status of a new connector; after that the answer is 404, as in
+"""Seconds that a status request waits for the first status of a new connector; after that the response is 404, as in
 Connect."""
 
 READ_BACK_WAIT = 0.5
 """Seconds that a status request waits until this worker's last reports about the connector are in the status topic.
-Then every worker answers the next request with the same state or a later one, as in Connect. Without Kafka the answer
+Then every worker answers the next request with the same state or a later one, as in Connect. Without Kafka the response
 is this worker's own knowledge."""
 
 
@@ -95,10 +95,10 @@ class Herder:
     # reading
 
     def connectors(self) -> list[str]:
-        """GET /connectors, in the order of Apache's answer."""
+        """GET /connectors, in the order of Apache's response."""
         return list(java_copied(dict.fromkeys(self._configs.names())))
 
-    async def expanded(self, expansions: set[str]) -> dict[str, ExpandedAnswer]:
+    async def expanded(self, expansions: set[str]) -> dict[str, ExpandedResponse]:
         """GET /connectors?expand=…; expansions other than `status` and `info` are ignored (FACTS.md, 3)."""
         names = java_ordered(dict.fromkeys(self._configs.names()))
         self._entries.keep(names)
@@ -114,7 +114,7 @@ class Herder:
         times = {name: self._statuses.changed_at(name) for name in self._configs.names()}
         return {name: at for name, at in times.items() if at is not None}
 
-    async def info(self, name: str) -> InfoAnswer:
+    async def info(self, name: str) -> InfoResponse:
         """GET /connectors/{name}."""
         stored = self.stored(name)
         return views.info(name, stored.config, len(stored.tasks), await self.type(stored.config))
@@ -123,24 +123,24 @@ class Herder:
         """GET /connectors/{name}/config."""
         return self.stored(name).config
 
-    def tasks(self, name: str) -> list[TaskAnswer]:
+    def tasks(self, name: str) -> list[TaskResponse]:
         """GET /connectors/{name}/tasks."""
         return views.tasks(name, self.stored(name).tasks)
 
-    async def status(self, name: str) -> StatusAnswer:
+    async def status(self, name: str) -> StatusResponse:
         """GET /connectors/{name}/status; waits for the first status of a connector that has just been created."""
         if self._statuses.connector_status(name) is None and self._configs.connector(name) is not None:
             await self._connectors.settled(name, STATUS_WAIT)
         await self._statuses.read_back(name, READ_BACK_WAIT)
         return await self._status(name)
 
-    async def _status(self, name: str) -> StatusAnswer:
+    async def _status(self, name: str) -> StatusResponse:
         connector, stored = self._statuses.connector_status(name), self._configs.connector(name)
         if connector is None or connector.state is State.DESTROYED or stored is None:
             raise NotFound(f"No status found for connector {name}")
         return views.status(name, connector, self._statuses.task_statuses(name), await self.type(stored.config))
 
-    async def task_status(self, name: str, task: int) -> TaskStatusAnswer:
+    async def task_status(self, name: str, task: int) -> TaskStatusResponse:
         """GET /connectors/{name}/tasks/{task}/status."""
         await self._statuses.read_back(name, READ_BACK_WAIT)
         status = self._statuses.task_statuses(name).get(task)
@@ -152,7 +152,7 @@ class Herder:
         """Ids of the workers that run tasks of a connector."""
         return {status.worker_id for status in self._statuses.task_statuses(name).values()}
 
-    async def task_stack(self, name: str, task: int) -> StackAnswer:
+    async def task_stack(self, name: str, task: int) -> StackResponse:
         """The stack of a task's thread, and the connector's method that it is in. Conflict if the task is not running,
         Unavailable if its slot does not answer."""
         if task not in self._statuses.task_statuses(name):
@@ -165,7 +165,7 @@ class Herder:
             raise Conflict(f"Task {name}-{task} is not running in any slot")
         return views.task_stack(task, found)
 
-    async def topics(self, name: str) -> dict[str, TopicsAnswer]:
+    async def topics(self, name: str) -> dict[str, TopicsResponse]:
         """GET /connectors/{name}/topics; Forbidden if topic tracking is disabled."""
         if not self._tracking.enabled:
             raise Forbidden("Topic tracking is disabled.")
@@ -182,7 +182,7 @@ class Herder:
 
     # creating and configuring
 
-    async def create(self, name: str, config: Mapping[str, str | None], initial: TargetState | None) -> InfoAnswer:
+    async def create(self, name: str, config: Mapping[str, str | None], initial: TargetState | None) -> InfoResponse:
         """POST /connectors; the target state is written before the config, so that it applies from the first start."""
         async with self.exclusive(name):
             checked = await self.validated(name, config)
@@ -191,7 +191,7 @@ class Herder:
             await self._configs.put_connector(name, checked, initial)
             return views.info(name, checked, 0, await self.type(checked))
 
-    async def put_config(self, name: str, config: Mapping[str, str | None]) -> tuple[bool, InfoAnswer]:
+    async def put_config(self, name: str, config: Mapping[str, str | None]) -> tuple[bool, InfoResponse]:
         """PUT /connectors/{name}/config: whether the connector is new, and its info with its previous tasks."""
         async with self.exclusive(name):
             checked = await self.validated(name, config)
@@ -200,7 +200,7 @@ class Herder:
             tasks = len(before.tasks) if before else 0
             return before is None, views.info(name, checked, tasks, await self.type(checked))
 
-    async def patch_config(self, name: str, patch: Mapping[str, str | None]) -> InfoAnswer:
+    async def patch_config(self, name: str, patch: Mapping[str, str | None]) -> InfoResponse:
         """PATCH /connectors/{name}/config (KIP-477): null removes a key; the merged configuration is validated."""
         async with self.exclusive(name):
             stored = self.stored(name)
@@ -232,7 +232,7 @@ class Herder:
             await self._configs.put_tasks(name, [])
             await self._configs.put_target_state(name, TargetState.STOPPED)
 
-    async def restart(self, name: str, include_tasks: bool, only_failed: bool) -> StatusAnswer | None:
+    async def restart(self, name: str, include_tasks: bool, only_failed: bool) -> StatusResponse | None:
         """POST /connectors/{name}/restart (KIP-745): None for the plain form (204), which the connector's owner carries
         out; otherwise the status with the restarted connector and tasks RESTARTING (202), at the leader. HerderError if
         the plain form does not start the connector."""
@@ -242,9 +242,9 @@ class Herder:
         async with self.exclusive(name):
             self.check_restartable(Unit(name, CONNECTOR))
             chosen = self._restarted_by(RestartRequest(name, include_tasks, only_failed))
-            answer = _marked_restarting(await self._status(name), *chosen)
+            response = _marked_restarting(await self._status(name), *chosen)
             await self._configs.put_restart(name, include_tasks, only_failed)  # restart_requested() follows
-            return answer
+            return response
 
     async def _restart_connector(self, name: str) -> None:
         async with self._held(name):
@@ -292,14 +292,14 @@ class Herder:
         """GET /connector-plugins."""
         return await self._host.plugins(connectors_only)
 
-    async def plugin_config(self, plugin: str, version: str | None) -> list[Answer]:
+    async def plugin_config(self, plugin: str, version: str | None) -> list[Response]:
         """GET /connector-plugins/{plugin}/config (KIP-769)."""
         try:
             return await self._host.describe(plugin, version)
         except UnknownPluginError:
             raise NotFound(f"Unknown plugin {plugin}.") from None
 
-    async def validate(self, plugin: str, config: Mapping[str, str | None], text_only: bool = False) -> Answer:
+    async def validate(self, plugin: str, config: Mapping[str, str | None], text_only: bool = False) -> Response:
         """PUT /connector-plugins/{plugin}/config/validate; BadRequest if the body names another class than the path.
         `text_only`, for callers who may not create connectors: see runtime.definitions.text_only."""
         cls = config.get("connector.class")
@@ -356,7 +356,7 @@ class Herder:
             self._unfinished.check_no_pending_change(name)
             yield
 
-    async def _expand(self, name: str, expansions: set[str]) -> ExpandedAnswer:
+    async def _expand(self, name: str, expansions: set[str]) -> ExpandedResponse:
         version = self._statuses.changes(name), self._configs.connector(name)
         entry = self._entries.get(name, version)
         try:
@@ -368,7 +368,7 @@ class Herder:
             pass  # just created or just deleted: answer with the parts that exist
         if UNKNOWN in (part["type"] for part in (entry.get("status"), entry.get("info")) if part is not None):
             self._entries.forget(name)  # the plugin host may know the class at the next request
-        found: ExpandedAnswer = {}
+        found: ExpandedResponse = {}
         if "status" in expansions and "status" in entry:
             found["status"] = entry["status"]
         if "info" in expansions and "info" in entry:
@@ -384,7 +384,7 @@ class Herder:
         if message is not None:
             raise BadRequest(message)
 
-    async def _host_validate(self, config: Mapping[str, str | None], text_only: bool = False) -> Answer:
+    async def _host_validate(self, config: Mapping[str, str | None], text_only: bool = False) -> Response:
         try:
             return await self._host.validate(config, text_only)
         except HostError as e:
@@ -393,7 +393,7 @@ class Herder:
             raise BadRequest(str(e)) from None
 
 
-def _marked_restarting(status: StatusAnswer, connector: bool, tasks: set[int]) -> StatusAnswer:
+def _marked_restarting(status: StatusResponse, connector: bool, tasks: set[int]) -> StatusResponse:
     if connector:
         status["connector"]["state"] = State.RESTARTING.value
     for task in status["tasks"]:

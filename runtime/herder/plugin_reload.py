@@ -17,7 +17,7 @@ from runtime.storage.configs import ConfigStore
 
 _log = logging.getLogger(__name__)
 
-Answer = dict[str, Any]
+Response = dict[str, Any]
 
 
 class ReloadingHost(Protocol):
@@ -40,7 +40,7 @@ class PluginReload:
         self._hosts, self._host, self._configs, self._connectors = hosts, host, configs, connectors
         self._turn = asyncio.Lock()
 
-    async def reload(self, name: str | None) -> Answer:
+    async def reload(self, name: str | None) -> Response:
         """Reload all plugins, or those with this class name, alias, module or environment, and restart the connectors
         of this worker that use changed code. Tasks commit their offsets before they end. A connector whose plugin is
         gone keeps running until it is restarted. NotFound if no plugin has the name."""

@@ -1,4 +1,4 @@
-"""Previews of converters and transformations: choose the configuration and samples, run, hide secrets in the answer."""
+"""Previews of converters and transformations: configuration and samples are chosen, run, and secrets hidden."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from runtime.herder.configs import task_specs
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.configs.task_specs import TaskRequest
 from runtime.herder.errors import BadRequest, HerderError
-from runtime.herder.herder import Answer, Herder
+from runtime.herder.herder import Herder, Response
 from runtime.host.port import ConnectorInfo, HostError
 from runtime.host.previews import PreviewFailedError, PreviewHost
 from runtime.kafka.clients.settings import client_config
@@ -77,7 +77,7 @@ class Previews:
         self._worker, self._herder, self._statuses = worker, herder, statuses
         self._host, self._runner, self._call_secrets = host, runner, call_secrets
 
-    async def of_connector(self, name: str, request: PreviewRequest) -> Answer:
+    async def of_connector(self, name: str, request: PreviewRequest) -> Response:
         """POST /connectors/{name}/preview: the stored configuration, and the same with the requested changes."""
         stored = self._herder.stored(name).config
         merged = {key: value for key, value in {**stored, **request.config}.items() if value is not None}
@@ -86,7 +86,7 @@ class Previews:
         current = await self._candidate(name, info, stored) if merged != stored else None
         return await self._run(name, request, candidate, current or candidate, current, warnings)
 
-    async def of_plugin(self, plugin: str, request: PreviewRequest) -> Answer:
+    async def of_plugin(self, plugin: str, request: PreviewRequest) -> Response:
         """POST /connector-plugins/{plugin}/preview: a connector that does not exist yet."""
         config = {key: value for key, value in request.config.items() if value is not None}
         config.setdefault("connector.class", plugin)
@@ -99,10 +99,10 @@ class Previews:
         """The connector's class, and warnings for invalid keys that do not affect the chain. BadRequest for invalid
         keys that do."""
         cls = config["connector.class"]
-        answer = await self._herder.validate(plugin or cls, config)
+        response = await self._herder.validate(plugin or cls, config)
         refused: list[str] = []
         warnings: list[str] = []
-        for entry in answer["configs"]:
+        for entry in response["configs"]:
             value = entry["value"]
             matters = value["name"].startswith((*_CHAIN, *_CLIENTS))
             (refused if matters else warnings).extend(f"{value['name']}: {error}" for error in value["errors"])
@@ -127,7 +127,7 @@ class Previews:
     async def _run(
         self, name: str, request: PreviewRequest, candidate: _Candidate, source: _Candidate,
         current: _Candidate | None, warnings: list[str],
-    ) -> Answer:  # fmt: skip
+    ) -> Response:  # fmt: skip
         """`source`: the configuration with which the records in the topics were produced; `current`: the stored one,
         if it differs from the candidate."""
         sink = candidate.spec.type == "sink"
@@ -144,12 +144,12 @@ class Previews:
         hidden = candidate.hidden | (current.hidden if current is not None else frozenset())
         scrub = scrubber(hidden)  # not with stored secrets, which the caller's records could be compared with
         with self._call_secrets.during(hidden):
-            answer = await self._preview(run, scrub)
-        answer["warnings"] = warnings + answer["warnings"]
-        shown: Answer = _scrubbed({"name": name, "type": candidate.spec.type, **answer}, scrub)
+            response = await self._preview(run, scrub)
+        response["warnings"] = warnings + response["warnings"]
+        shown: Response = _scrubbed({"name": name, "type": candidate.spec.type, **response}, scrub)
         return shown
 
-    async def _preview(self, request: dict[str, Any], scrub: Scrub) -> Answer:
+    async def _preview(self, request: dict[str, Any], scrub: Scrub) -> Response:
         try:
             orjson.dumps(request)
         except TypeError as e:  # a number beyond 64 bits

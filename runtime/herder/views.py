@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from runtime.engine.port import TaskStack
-from runtime.herder.answers import (
-    InfoAnswer,
-    StackAnswer,
-    StateAnswer,
-    StatusAnswer,
-    TaskAnswer,
-    TaskIdAnswer,
-    TaskStatusAnswer,
+from runtime.herder.responses import (
+    InfoResponse,
+    StackResponse,
+    StateResponse,
+    StatusResponse,
+    TaskIdResponse,
+    TaskResponse,
+    TaskStatusResponse,
 )
 from runtime.storage.statuses import StatusRecord
 
 
-def info(name: str, config: Mapping[str, str], tasks: int, kind: str) -> InfoAnswer:
+def info(name: str, config: Mapping[str, str], tasks: int, kind: str) -> InfoResponse:
     """GET /connectors/{name}."""
-    ids: list[TaskIdAnswer] = [{"connector": name, "task": i} for i in range(tasks)]
+    ids: list[TaskIdResponse] = [{"connector": name, "task": i} for i in range(tasks)]
     return {"name": name, "config": dict(config), "tasks": ids, "type": kind}
 
 
-def tasks(name: str, configs: Sequence[Mapping[str, str]]) -> list[TaskAnswer]:
+def tasks(name: str, configs: Sequence[Mapping[str, str]]) -> list[TaskResponse]:
     """GET /connectors/{name}/tasks."""
     return [{"id": {"connector": name, "task": i}, "config": dict(c)} for i, c in enumerate(configs)]
 
 
-def status(name: str, connector: StatusRecord, tasks: Mapping[int, StatusRecord], kind: str) -> StatusAnswer:
+def status(name: str, connector: StatusRecord, tasks: Mapping[int, StatusRecord], kind: str) -> StatusResponse:
     """GET /connectors/{name}/status."""
     return {
         "name": name,
@@ -38,21 +38,21 @@ def status(name: str, connector: StatusRecord, tasks: Mapping[int, StatusRecord]
     }
 
 
-def task_status(task: int, status: StatusRecord) -> TaskStatusAnswer:
+def task_status(task: int, status: StatusRecord) -> TaskStatusResponse:
     """GET /connectors/{name}/tasks/{task}/status."""
     return {"id": task, **_state(status)}
 
 
-def _state(status: StatusRecord) -> StateAnswer:
-    state: StateAnswer = {"state": status.state.value, "worker_id": status.worker_id, "version": status.version}
+def _state(status: StatusRecord) -> StateResponse:
+    state: StateResponse = {"state": status.state.value, "worker_id": status.worker_id, "version": status.version}
     return {**state, "trace": status.trace} if status.trace is not None else state
 
 
-def task_stack(task: int, found: TaskStack) -> StackAnswer:
+def task_stack(task: int, found: TaskStack) -> StackResponse:
     """GET /connectors/{name}/tasks/{task}/stack. `call` is the connector's method that has been running for `seconds`;
     empty if the task is not in the connector's code."""
     lines = found.stack.splitlines()
-    answer: StackAnswer = {
+    response: StackResponse = {
         "id": task, "slot": found.slot, "pid": found.pid, "call": found.call, "seconds": found.seconds, "stack": lines
     }  # fmt: skip
-    return {**answer, "host": found.host} if found.host else answer
+    return {**response, "host": found.host} if found.host else response

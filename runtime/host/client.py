@@ -183,7 +183,7 @@ class PluginHostClient:
         return (await self._call(call, *args))[1]
 
     async def _call(self, call: str, *args: Any) -> tuple[Child, Any]:
-        """The process and its answer. PluginTimeoutError if the plugin does not return in time, which also ends the
+        """The process and its response. PluginTimeoutError if the plugin does not return in time, which also ends the
         process; a temporary HostError if the process has failed, not the plugin that was called."""
         child = await self._child_up(call)
         began = datetime.now(UTC)
@@ -203,15 +203,15 @@ class PluginHostClient:
     async def _call_without_limit(self, call: str, *args: Any) -> tuple[Child, Any]:
         """As _call(), without a time limit: only a process that does not answer pings is ended."""
         child = await self._child_up(call)
-        answer = asyncio.ensure_future(child.call(call, *args))
+        response = asyncio.ensure_future(child.call(call, *args))
         try:
-            while not (await asyncio.wait({answer}, timeout=self.call_timeout))[0]:
+            while not (await asyncio.wait({response}, timeout=self.call_timeout))[0]:
                 await self._responds(child)
-            return child, await answer
+            return child, await response
         except ChildDiedError as error:
             raise _died(call, str(error)) from None
         finally:
-            answer.cancel()
+            response.cancel()
 
     async def _child_up(self, call: str) -> Child:
         """Waits for the process to be up."""
@@ -288,7 +288,7 @@ class PluginHostClient:
         running.add_done_callback(self._running.discard)
 
     async def _read_offsets(self, event: Event) -> None:
-        """Answer a source connector that reads its offsets. The answer is lost with a host that dies meanwhile."""
+        """Answer a source connector that reads its offsets. The response is lost with a host that dies meanwhile."""
         offsets: Sequence[Mapping[str, Any] | None] = ()
         error = None
         try:

@@ -22,7 +22,7 @@ from runtime.pipeline.task.plugin_metrics import MetricsOwner, plugin_metrics
 _TIMEOUT = 900.0
 """Seconds: Kafka's limit for the duration of a transaction, for whose end the worker waits."""
 
-Answer = tuple[Sequence[Mapping[str, Any] | None], str | None]
+OffsetsResponse = tuple[Sequence[Mapping[str, Any] | None], str | None]
 
 
 class HostOffsetRequests:
@@ -32,17 +32,17 @@ class HostOffsetRequests:
         """`send` sends a message to the worker."""
         self._send = send
         self._numbers = itertools.count(1)
-        self._waiting: dict[int, queue.SimpleQueue[Answer]] = {}
+        self._waiting: dict[int, queue.SimpleQueue[OffsetsResponse]] = {}
 
     def read(self, connector: str, partitions: Sequence[Partition]) -> Sequence[Offset | None]:
         """The committed offset of each partition. ConnectError if they cannot be read, DataError if a partition is not
         JSON."""
-        number, answers = next(self._numbers), queue.SimpleQueue[Answer]()
-        self._waiting[number] = answers
+        number, responses = next(self._numbers), queue.SimpleQueue[OffsetsResponse]()
+        self._waiting[number] = responses
         try:
             wanted = [canonical(partition) for partition in partitions]
             self._send({"event": "read_offsets", "connector": connector, "number": number, "partitions": wanted})
-            offsets, error = answers.get(timeout=_TIMEOUT)
+            offsets, error = responses.get(timeout=_TIMEOUT)
         except queue.Empty:
             offsets, error = (), "the worker has not answered"
         finally:
@@ -53,8 +53,8 @@ class HostOffsetRequests:
 
     def answered(self, number: int, offsets: Sequence[Mapping[str, Any] | None], error: str | None) -> None:
         """The worker has read these offsets, or could not."""
-        if (answers := self._waiting.get(number)) is not None:
-            answers.put((offsets, error))
+        if (responses := self._waiting.get(number)) is not None:
+            responses.put((offsets, error))
 
 
 class ConnectorOffsetReader:

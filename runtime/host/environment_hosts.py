@@ -180,14 +180,16 @@ class EnvironmentHosts:
         conflict = None
         try:
             planned = await self._plan(config)
-        except ConfigError as error:  # the answer names the keys in question
+        except ConfigError as error:  # the response names the keys in question
             conflict, planned = str(error), await self._plan_of_connector(config)
-        answer = await self._with(planned.environment, lambda host: host.validate(config, text_only), planned.uses_java)
-        if conflict is not None and not answer["error_count"]:
-            entry = next(e for e in answer["configs"] if e["value"]["name"] == "connector.class")
+        response = await self._with(
+            planned.environment, lambda host: host.validate(config, text_only), planned.uses_java
+        )
+        if conflict is not None and not response["error_count"]:
+            entry = next(e for e in response["configs"] if e["value"]["name"] == "connector.class")
             entry["value"]["errors"].append(conflict)
-            answer["error_count"] += 1
-        return answer
+            response["error_count"] += 1
+        return response
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
         try:

@@ -129,7 +129,7 @@ class PluginHost(Protocol):
         has this name, HostRequestError if the plugin has another version."""
 
     async def validate(self, config: Mapping[str, str | None], text_only: bool = False) -> dict[str, Any]:
-        """The answer of PUT /connector-plugins/{plugin}/config/validate, null values included. `text_only`: nothing
+        """The response of PUT /connector-plugins/{plugin}/config/validate, null values included. `text_only`: nothing
         that the configuration names is resolved, opened or run. UnknownPluginError for an unknown class,
         HostRequestError if the configuration names no class."""
 

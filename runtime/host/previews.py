@@ -52,7 +52,7 @@ class PreviewHost:
         self._turns = asyncio.Semaphore(MAX_PREVIEWS)
 
     async def preview(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The answer of runtime.pipeline.preview.run. HostError if a plugin refuses its configuration,
+        """The response of runtime.pipeline.preview.run. HostError if a plugin refuses its configuration,
         PreviewFailedError if a plugin does not return in time or ends the process."""
         async with self._turns:
             progress = _Progress(self._scrub)
@@ -63,8 +63,8 @@ class PreviewHost:
             try:
                 await asyncio.wait({call, started}, timeout=_START_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
                 async with asyncio.timeout(self._timeout):
-                    answer: dict[str, Any] = await call
-                    return answer
+                    response: dict[str, Any] = await call
+                    return response
             except TimeoutError:
                 message = f"The preview did not end within {self._timeout:g} s; it was in {progress.call}"
                 raise PreviewFailedError(message) from None

@@ -247,8 +247,8 @@ def _is_connect(url: str) -> bool:
     unchecked = ssl.create_default_context()
     unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE  # no data is sent or trusted
     try:
-        with urllib.request.urlopen(url.lower(), timeout=2.0, context=unchecked) as answer:
-            return "kafka_cluster_id" in json.loads(answer.read(10_000))
+        with urllib.request.urlopen(url.lower(), timeout=2.0, context=unchecked) as response:
+            return "kafka_cluster_id" in json.loads(response.read(10_000))
     except urllib.error.HTTPError as e:
         return e.code == 401
     except (OSError, ValueError):

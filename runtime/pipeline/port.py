@@ -21,7 +21,7 @@ OffsetText = tuple[str, "str | None"]
 OffsetsRead = Sequence[Mapping[str, Any] | None] | str
 """The offsets of the requested source partitions, in their order; or the reason why they could not be read."""
 
-StartAnswer = Sequence[SourceOffset] | Exception
+StartResponse = Sequence[SourceOffset] | Exception
 """The committed offsets with which a task may start, or the exception that ends it."""
 
 
@@ -49,7 +49,7 @@ class SlotHost(Protocol):
         """Have the worker read the committed offsets of these source partitions (as canonical text); `answered` is
         called from another thread."""
 
-    def confirm_start(self, spec: TaskSpec, answered: Callable[[StartAnswer], None]) -> None:
+    def confirm_start(self, spec: TaskSpec, answered: Callable[[StartResponse], None]) -> None:
         """Have the worker check, by what the config topic contains now, whether the task may still start; `answered` is
         called from another thread."""
 

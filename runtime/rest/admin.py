@@ -12,9 +12,9 @@ from starlette.routing import Route
 from runtime.herder.errors import BadRequest
 from runtime.herder.loggers import Loggers
 from runtime.rest.http import bodies
-from runtime.rest.http.answers import empty, json_answer
 from runtime.rest.http.parameters import parameter, path_name
 from runtime.rest.http.receiving import parsed
+from runtime.rest.http.responses import empty, json_response
 from runtime.rest.resource import Resource
 
 
@@ -22,10 +22,10 @@ def admin_routes(loggers: Loggers) -> Sequence[Route]:
     """The routes of /admin/loggers. They also work while the worker starts."""
 
     async def all_loggers(_: Request) -> Response:
-        return json_answer(loggers.all())
+        return json_response(loggers.all())
 
     async def one_logger(r: Request) -> Response:
-        return json_answer(loggers.one(path_name(r)))
+        return json_response(loggers.one(path_name(r)))
 
     async def set_level(r: Request) -> Response:
         level = (await parsed(r, bodies.config)).get("level")
@@ -34,7 +34,7 @@ def admin_routes(loggers: Loggers) -> Sequence[Route]:
         if (parameter(r, "scope") or "").lower() == "cluster":
             await loggers.set_everywhere(path_name(r), level)
             return empty(204)
-        return json_answer(loggers.set_here(path_name(r), level))
+        return json_response(loggers.set_here(path_name(r), level))
 
     return [
         Route("/admin/loggers", Resource(get=all_loggers)),

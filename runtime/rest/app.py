@@ -16,8 +16,8 @@ from runtime.api.errors import ConfigError
 from runtime.herder.errors import HerderError
 from runtime.host.port import HostError, HostRequestError, PluginTimeoutError
 from runtime.kafka.errors import ClientConfigError, KafkaProblem
-from runtime.rest.http.answers import RouterError, error, on_router_error
 from runtime.rest.http.receiving import BodyMemory
+from runtime.rest.http.responses import RouterError, error, on_router_error
 from runtime.rest.resource import RawPaths
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ async def _on_config(_: Request, e: Exception) -> Response:
 
 
 async def _on_disconnect(_: Request, e: Exception) -> Response:
-    """The client disconnected before its body was complete, so this answer is not read."""
+    """The client disconnected before its body was complete, so this response is not read."""
     return error(400, "The client disconnected before the request body was complete")
 
 

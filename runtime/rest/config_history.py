@@ -8,10 +8,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from runtime.herder.answers import ConfigHistoryAnswer, DeletedAnswer, PastConfigAnswer
 from runtime.herder.herder import Herder
-from runtime.rest.http.answers import json_answer
+from runtime.herder.responses import ConfigHistoryResponse, DeletedResponse, PastConfigResponse
 from runtime.rest.http.parameters import path_name
+from runtime.rest.http.responses import json_response
 from runtime.rest.security.masking import Masks
 from runtime.storage.config_history import ConfigAction, ConfigHistory, PastConfig
 
@@ -24,24 +24,24 @@ class ConfigHistoryHandlers:
 
     async def history(self, r: Request) -> Response:
         """The changes of a connector, newest first; also of a deleted one. Empty for an unknown connector."""
-        changes = [await _answer(r.scope, self._masks, past) for past in self._history.of(path_name(r))]
-        answer: ConfigHistoryAnswer = {"history": changes}
-        return json_answer(answer)
+        changes = [await _past_config(r.scope, self._masks, past) for past in self._history.of(path_name(r))]
+        response: ConfigHistoryResponse = {"history": changes}
+        return json_response(response)
 
     async def deleted(self, _: Request) -> Response:
         existing = set(self._herder.connectors())
         gone = [(name, self._history.of(name)[0]) for name in self._history.names() if name not in existing]
-        answer: DeletedAnswer = {
+        response: DeletedResponse = {
             "deleted": [
                 {"name": name, "time": past.time, "who": past.origin.who, "why": past.origin.why}
                 for name, past in sorted(gone, key=lambda deletion: deletion[1].time, reverse=True)
                 if past.action is ConfigAction.DELETE
             ]
         }
-        return json_answer(answer)
+        return json_response(response)
 
 
-async def _answer(scope: Scope, masks: Masks, past: PastConfig) -> PastConfigAnswer:
+async def _past_config(scope: Scope, masks: Masks, past: PastConfig) -> PastConfigResponse:
     async def masked(config: Mapping[str, str] | None) -> Mapping[str, str] | None:
         return None if config is None else await masks.config(scope, config)
 

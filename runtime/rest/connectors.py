@@ -7,13 +7,13 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import Response
 
-from runtime.herder.answers import InfoAnswer
 from runtime.herder.herder import Herder
 from runtime.herder.offsets.offset_requests import OffsetRequests
+from runtime.herder.responses import InfoResponse
 from runtime.rest.http import bodies
-from runtime.rest.http.answers import empty, json_answer
 from runtime.rest.http.parameters import flag, path_name, task_number
 from runtime.rest.http.receiving import parsed
+from runtime.rest.http.responses import empty, json_response
 from runtime.rest.offsets import origin
 from runtime.rest.security.masking import Masks
 
@@ -30,56 +30,56 @@ class ConnectorHandlers:
     async def list(self, r: Request) -> Response:
         expansions = r.query_params.getlist("expand")
         if not expansions:
-            return json_answer(self._herder.connectors())
-        return json_answer(await self._masks.expanded(r.scope, await self._herder.expanded(set(expansions))))
+            return json_response(self._herder.connectors())
+        return json_response(await self._masks.expanded(r.scope, await self._herder.expanded(set(expansions))))
 
     async def create(self, r: Request) -> Response:
         q = await parsed(r, bodies.create_request)
         if q.initial_offsets is not None:
-            return json_answer(
+            return json_response(
                 await self._offsets.create(q.name, q.config, q.initial_state, q.initial_offsets, origin(r))
             )
         return _created(r, q.name, await self._herder.create(q.name, q.config, q.initial_state))
 
     async def info(self, r: Request) -> Response:
-        return json_answer(await self._masks.info(r.scope, await self._herder.info(path_name(r))))
+        return json_response(await self._masks.info(r.scope, await self._herder.info(path_name(r))))
 
     async def delete(self, r: Request) -> Response:
         if flag(r, "offsets", False):
-            return json_answer(await self._offsets.delete(path_name(r), origin(r)))
+            return json_response(await self._offsets.delete(path_name(r), origin(r)))
         await self._herder.delete(path_name(r))
         return empty(204)
 
     async def config(self, r: Request) -> Response:
-        return json_answer(await self._masks.config(r.scope, self._herder.config(path_name(r))))
+        return json_response(await self._masks.config(r.scope, self._herder.config(path_name(r))))
 
     async def put_config(self, r: Request) -> Response:
         name = path_name(r)
         new, info = await self._herder.put_config(name, await parsed(r, bodies.config))
-        return _created(r, name, info) if new else json_answer(info)
+        return _created(r, name, info) if new else json_response(info)
 
     async def patch_config(self, r: Request) -> Response:
         self._herder.stored(path_name(r))  # so that 404 precedes any error in the body
-        return json_answer(await self._herder.patch_config(path_name(r), await parsed(r, bodies.config)))
+        return json_response(await self._herder.patch_config(path_name(r), await parsed(r, bodies.config)))
 
     async def status(self, r: Request) -> Response:
-        return json_answer(await self._herder.status(path_name(r)))
+        return json_response(await self._herder.status(path_name(r)))
 
     async def tasks(self, r: Request) -> Response:
         name = path_name(r)
-        return json_answer(await self._masks.tasks(r.scope, self._herder.config(name), self._herder.tasks(name)))
+        return json_response(await self._masks.tasks(r.scope, self._herder.config(name), self._herder.tasks(name)))
 
     async def task_status(self, r: Request) -> Response:
-        return json_answer(await self._herder.task_status(path_name(r), task_number(r)))
+        return json_response(await self._herder.task_status(path_name(r), task_number(r)))
 
     async def topics(self, r: Request) -> Response:
-        return json_answer(await self._herder.topics(path_name(r)))
+        return json_response(await self._herder.topics(path_name(r)))
 
     async def reset_topics(self, r: Request) -> Response:
         await self._herder.reset_topics(path_name(r))
         return empty(202)
 
 
-def _created(request: Request, name: str, info: InfoAnswer) -> Response:
+def _created(request: Request, name: str, info: InfoResponse) -> Response:
     location = f"{request.url.scheme}://{request.url.netloc}/connectors/{quote(name, safe=_IN_PATH)}"
-    return json_answer(info, 201, {"Location": location})
+    return json_response(info, 201, {"Location": location})

@@ -13,8 +13,8 @@ from runtime.herder.herder import Herder
 from runtime.logs.lines import MAX_LINES, ConnectorLines
 from runtime.rest.forwarding.forwarding import Forwarding
 from runtime.rest.forwarding.peers import Peers
-from runtime.rest.http.answers import json_answer
 from runtime.rest.http.parameters import path_name, task_number, whole_number
+from runtime.rest.http.responses import json_response
 
 
 class DiagnosticHandlers:
@@ -28,18 +28,18 @@ class DiagnosticHandlers:
         self._herder.stored(name)
         task, most = whole_number(r, "task", -1), whole_number(r, "lines", MAX_LINES)
         here = self._lines.last(name, most, None if task < 0 else task)
-        return json_answer(all_lines(here, await self._peers.collect(r, "Lines"), most))
+        return json_response(all_lines(here, await self._peers.collect(r, "Lines"), most))
 
     async def task_stack(self, r: Request) -> Response:
         worker = (await self._herder.task_status(path_name(r), task_number(r)))["worker_id"]
         return await self._forwarding.at_worker(r, worker, self._stack)
 
     async def _stack(self, r: Request) -> Response:
-        return json_answer(await self._herder.task_stack(path_name(r), task_number(r)))
+        return json_response(await self._herder.task_stack(path_name(r), task_number(r)))
 
 
 def all_lines(here: list[dict[str, object]], elsewhere: Mapping[str, Any], most: int) -> list[dict[str, object]]:
-    """The newest lines of all workers, oldest first. A last line names workers without a usable answer."""
+    """The newest lines of all workers, oldest first. A last line names workers without a usable response."""
     lines = [*here, *(line for found in elsewhere.values() if found is not None for line in found)]
     newest = sorted(lines, key=lambda line: line["time"])[max(len(lines) - most, 0) :]
     return [*newest, *_missing([worker for worker, found in elsewhere.items() if found is None])]

@@ -16,14 +16,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from runtime.herder.answers import EntryAnswer
 from runtime.herder.errors import Unavailable
 from runtime.herder.herder import Herder
 from runtime.herder.monitoring.progress_watch import ProgressWatch
+from runtime.herder.responses import EntryResponse
 from runtime.herder.status.events import EventLog, WorkerEvent
 from runtime.rest.forwarding.peer_events import PeerEvents
-from runtime.rest.http.answers import dumps, json_answer
 from runtime.rest.http.parameters import parameter
+from runtime.rest.http.responses import dumps, json_response
 from runtime.rest.security.callers import check_from_worker
 from runtime.rest.security.masking import Masks
 
@@ -89,7 +89,7 @@ class EventStream:
         self._log, self._herder, self._progress, self._masks, self._peers = log, herder, progress, masks, peers
         self._limit = StreamLimit()
 
-    async def answer(self, request: Request) -> Response:
+    async def stream(self, request: Request) -> Response:
         if request.method == "HEAD":
             return Response(media_type=_MEDIA)
         address = request.client.host if request.client else ""
@@ -100,7 +100,7 @@ class EventStream:
         """GET /events/own: this worker's notices and progress, for the other workers."""
         check_from_worker(request.scope)
         assert self._peers is not None
-        return json_answer(self._peers.own(parameter(request, "after")))
+        return json_response(self._peers.own(parameter(request, "after")))
 
     async def _stream(self, scope: Scope, last_id: str | None) -> AsyncIterator[bytes]:
         with self._peers.followed() if self._peers is not None else nullcontext():
@@ -127,7 +127,9 @@ class EventStream:
 
     async def _data(self, scope: Scope, event: WorkerEvent) -> Mapping[str, object]:
         return (
-            await self._masks.entry(scope, cast("EntryAnswer", event.data)) if event.kind == "connector" else event.data
+            await self._masks.entry(scope, cast("EntryResponse", event.data))
+            if event.kind == "connector"
+            else event.data
         )
 
     def _event(self, seq: int, kind: str, data: Mapping[str, object]) -> bytes:

@@ -9,9 +9,9 @@ from runtime.herder.errors import BadRequest
 from runtime.herder.group.session_keys import SessionKeys
 from runtime.herder.internal_requests import InternalRequests
 from runtime.rest.http import bodies
-from runtime.rest.http.answers import empty
 from runtime.rest.http.parameters import parameter, path_name, whole_number
 from runtime.rest.http.receiving import parsed, read
+from runtime.rest.http.responses import empty
 from runtime.rest.resource import Handler
 from runtime.rest.security.callers import check_from_worker
 

@@ -11,8 +11,8 @@ from runtime.herder.monitoring.progress_history import ProgressHistory, all_poin
 from runtime.herder.restarts.auto_restart import AutoRestarts
 from runtime.rest.forwarding.peers import Peers
 from runtime.rest.guards import Health
-from runtime.rest.http.answers import json_answer
 from runtime.rest.http.parameters import path_name
+from runtime.rest.http.responses import json_response
 
 
 class WorkerHandlers:
@@ -22,21 +22,21 @@ class WorkerHandlers:
         self._health, self._metrics = health, metrics
 
     async def root(self, _: Request) -> Response:
-        return json_answer(self._health.root)
+        return json_response(self._health.root)
 
     async def health(self, _: Request) -> Response:
         health = self._health
         if not health.ready:
             message = f"Worker is still starting up: {health.trouble or 'reading its storage topics'}."
-            return json_answer({"status": "starting", "message": message}, 503)
+            return json_response({"status": "starting", "message": message}, 503)
         if health.trouble is not None:
-            return json_answer({"status": "unhealthy", "message": health.trouble}, 500)
+            return json_response({"status": "unhealthy", "message": health.trouble}, 500)
         message = "Worker has completed startup and is ready to handle requests."
-        return json_answer({"status": "healthy", "message": message})
+        return json_response({"status": "healthy", "message": message})
 
     async def alive(self, _: Request) -> Response:
         """Liveness: answers whenever the process can, even while it waits for Kafka or its group."""
-        return json_answer({"status": "alive"})
+        return json_response({"status": "alive"})
 
     async def metrics(self, _: Request) -> Response:
         """Scrapers see why metrics are missing while the worker starts."""
@@ -53,9 +53,9 @@ class ProgressHandlers:
         name = path_name(r)
         self._herder.stored(name)
         points, missing = all_points(self._history.of(name), await self._peers.collect(r, "ProgressHistory"))
-        answer = {"name": name, "points": points}
-        return json_answer({**answer, "missing": missing} if missing else answer)
+        response = {"name": name, "points": points}
+        return json_response({**response, "missing": missing} if missing else response)
 
     async def restarts(self, r: Request) -> Response:
         self._herder.stored(path_name(r))
-        return json_answer(self._restarts.answer(path_name(r)))
+        return json_response(self._restarts.response(path_name(r)))

@@ -11,9 +11,9 @@ from runtime.herder.herder import Herder
 from runtime.herder.plugin_reload import PluginReload
 from runtime.rest.forwarding.peers import Peers
 from runtime.rest.http import bodies
-from runtime.rest.http.answers import json_answer
 from runtime.rest.http.parameters import flag, parameter, path_name
 from runtime.rest.http.receiving import parsed
+from runtime.rest.http.responses import json_response
 from runtime.rest.security.access import Role, role_of
 
 RELOAD_TIMEOUT = 60.0
@@ -27,21 +27,21 @@ class PluginHandlers:
         self._herder, self._reload, self._peers = herder, reload, peers
 
     async def list(self, r: Request) -> Response:
-        return json_answer(await self._herder.plugins(flag(r, "connectorsOnly", True)))
+        return json_response(await self._herder.plugins(flag(r, "connectorsOnly", True)))
 
     async def config(self, r: Request) -> Response:
-        return json_answer(await self._herder.plugin_config(path_name(r), parameter(r, "version")))
+        return json_response(await self._herder.plugin_config(path_name(r), parameter(r, "version")))
 
     async def validate(self, r: Request) -> Response:
         text_only = role_of(r.scope) < Role.ADMIN
-        return json_answer(await self._herder.validate(path_name(r), await parsed(r, bodies.config), text_only))
+        return json_response(await self._herder.validate(path_name(r), await parsed(r, bodies.config), text_only))
 
     async def details(self, _: Request) -> Response:
-        return json_answer(await self._reload.details())
+        return json_response(await self._reload.details())
 
     async def reload(self, r: Request) -> Response:
         """Reloads here first, so that an unknown name changes nothing elsewhere."""
         workers: dict[str, Any] = {self._peers.own_id: await self._reload.reload(parameter(r, "plugin") or None)}
-        for worker_id, answer in (await self._peers.pass_on(r, "Reloaded", RELOAD_TIMEOUT)).items():
-            workers[worker_id] = answer["workers"].get(worker_id) if answer else None
-        return json_answer({"workers": workers})
+        for worker_id, response in (await self._peers.pass_on(r, "Reloaded", RELOAD_TIMEOUT)).items():
+            workers[worker_id] = response["workers"].get(worker_id) if response else None
+        return json_response({"workers": workers})

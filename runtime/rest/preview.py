@@ -17,9 +17,9 @@ from runtime.herder.previews import MAX_SAMPLES, PreviewRequest, Previews
 from runtime.herder.status.error_board import ErrorBoard, merged
 from runtime.rest.forwarding.peers import Peers
 from runtime.rest.http import bodies
-from runtime.rest.http.answers import json_answer
 from runtime.rest.http.parameters import path_name
 from runtime.rest.http.receiving import LARGE_BODY_LIMIT, parsed
+from runtime.rest.http.responses import json_response
 
 _FIELDS = ("config", "records", "last", "topics")
 _RECORD = (
@@ -37,18 +37,18 @@ class RecordHandlers:
 
     async def preview_connector(self, r: Request) -> Response:
         self._herder.stored(path_name(r))
-        return json_answer(await self._previews.of_connector(path_name(r), await parsed(r, wanted, LARGE_BODY_LIMIT)))
+        return json_response(await self._previews.of_connector(path_name(r), await parsed(r, wanted, LARGE_BODY_LIMIT)))
 
     async def preview_plugin(self, r: Request) -> Response:
-        return json_answer(await self._previews.of_plugin(path_name(r), await parsed(r, wanted, LARGE_BODY_LIMIT)))
+        return json_response(await self._previews.of_plugin(path_name(r), await parsed(r, wanted, LARGE_BODY_LIMIT)))
 
     async def failed(self, r: Request) -> Response:
         self._herder.stored(path_name(r))
-        return json_answer(all_errors(self._errors.view(path_name(r)), await self._peers.collect(r, "RecordErrors")))
+        return json_response(all_errors(self._errors.view(path_name(r)), await self._peers.collect(r, "RecordErrors")))
 
 
 def all_errors(here: dict[str, Any], elsewhere: Mapping[str, Any]) -> dict[str, Any]:
-    """The errors of all workers; `missing` names those without a usable answer."""
+    """The errors of all workers; `missing` names those without a usable response."""
     found = merged([here, *(view for view in elsewhere.values() if view is not None)])
     missing = sorted(worker for worker, view in elsewhere.items() if view is None)
     return {**found, "missing": missing} if missing else found

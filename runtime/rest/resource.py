@@ -12,9 +12,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runtime.herder.errors import BadRequest
 from runtime.kafka.formats import java_ordered
-from runtime.rest.http.answers import JSON, RouterError, error
 from runtime.rest.http.media import accepted, content_type
 from runtime.rest.http.receiving import release
+from runtime.rest.http.responses import JSON, RouterError, error
 from runtime.rest.security.access import READ_ONLY, Role, check_role
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -40,7 +40,7 @@ class Resource:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         try:
-            response = await self._answer(request)
+            response = await self._respond(request)
             await response(scope, receive, send)
         finally:
             release(scope)
@@ -49,7 +49,7 @@ class Resource:
         """The role that a request with this method needs."""
         return Role.READ if method in READ_ONLY else self._role
 
-    async def _answer(self, request: Request) -> Response:
+    async def _respond(self, request: Request) -> Response:
         if request.method == "OPTIONS":
             return self._options(request)
         handler = self._handlers.get(request.method)
@@ -123,11 +123,11 @@ def _as_accepted(scope: Scope, send: Send) -> Send:
         return send
     media = ";".join([JSON, *parameters])
 
-    async def answering(message: Message) -> None:
+    async def respond(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             if headers.get("content-type") == JSON:
                 headers["content-type"] = media
         await send(message)
 
-    return answering
+    return respond

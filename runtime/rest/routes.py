@@ -92,7 +92,7 @@ def routes(s: Services) -> Sequence[Route]:
         Route("/health", Resource(consumes="", get=worker.health)),
         Route("/health/live", Resource(consumes="", get=worker.alive)),
         Route("/metrics", Resource("text/plain", get=worker.metrics)),
-        Route("/events", Resource("text/event-stream", get=ready(s.events.answer))),
+        Route("/events", Resource("text/event-stream", get=ready(s.events.stream))),
         Route("/events/own", Resource(get=ready(s.events.own))),
         Route("/connectors", Resource(get=ready(connectors.list), post=leader(connectors.create))),
         Route("/connectors/{name}", Resource(get=ready(connectors.info), delete=leader(connectors.delete))),

@@ -11,8 +11,8 @@ from runtime.herder.herder import Herder
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import TargetState
 from runtime.rest.guards import Guards
-from runtime.rest.http.answers import empty, json_answer
 from runtime.rest.http.parameters import flag, path_name, task_number
+from runtime.rest.http.responses import empty, json_response
 
 
 class StateHandlers:
@@ -40,7 +40,7 @@ class StateHandlers:
 
     async def _restart(self, r: Request) -> Response:
         status = await self._herder.restart(path_name(r), flag(r, "includeTasks", False), flag(r, "onlyFailed", False))
-        return empty(204) if status is None else json_answer(status, 202)
+        return empty(204) if status is None else json_response(status, 202)
 
     async def restart_task(self, r: Request) -> Response:
         name, task = path_name(r), task_number(r)

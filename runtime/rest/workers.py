@@ -11,9 +11,9 @@ from starlette.responses import Response
 
 from runtime.herder.errors import Conflict, Unavailable
 from runtime.herder.group.workers import Workers
-from runtime.rest.forwarding.answer_shapes import UnusableAnswer, parsed
-from runtime.rest.http.answers import empty, json_answer
+from runtime.rest.forwarding.response_shapes import UnusableResponse, parsed
 from runtime.rest.http.parameters import parameter, path_name
+from runtime.rest.http.responses import empty, json_response
 from runtime.rest.offsets import origin
 from runtime.rest.resource import Handler
 
@@ -33,16 +33,16 @@ class GroupHandlers:
         usable response soon."""
         if parameter(request, "forward") is not None:
             return await self._own(request)
-        with contextlib.suppress(Conflict, Unavailable, TimeoutError, UnusableAnswer):
+        with contextlib.suppress(Conflict, Unavailable, TimeoutError, UnusableResponse):
             async with asyncio.timeout(LEADER_TIMEOUT):
                 response = await self._leader(self._own)(request)
             if response.status_code == 200:
-                return json_answer(self._workers.seen_from_here(parsed(bytes(response.body), "Workers")))
+                return json_response(self._workers.seen_from_here(parsed(bytes(response.body), "Workers")))
         seen = self._workers.view()
-        return json_answer({**seen, "missing": [seen["leader"]]} if seen["leader"] else seen)
+        return json_response({**seen, "missing": [seen["leader"]]} if seen["leader"] else seen)
 
     async def _own(self, _: Request) -> Response:
-        return json_answer(self._workers.view())
+        return json_response(self._workers.view())
 
     async def cordon(self, r: Request) -> Response:
         return await _change(r, self._workers.cordon)

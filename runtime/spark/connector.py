@@ -165,9 +165,9 @@ class SparkConnector:
             return []
 
     def _validate(self) -> None:
-        answer = self._calls.prepare("validate", [self.config])()
+        response = self._calls.prepare("validate", [self.config])()
         found = [
-            f"option {one['value']['name']}: {error}" for one in answer["configs"] for error in one["value"]["errors"]
+            f"option {one['value']['name']}: {error}" for one in response["configs"] for error in one["value"]["errors"]
         ]
         if found:
             raise ConfigError(f"{self.raw['connector.class']} refuses its configuration: {'; '.join(found)}")

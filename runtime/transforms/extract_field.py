@@ -30,40 +30,40 @@ class FieldPath:
     def schema_in(self, schema: Schema) -> Schema | None:
         """The field's schema; None if it does not exist, DataError if the path leads through a scalar."""
         self._check()
-        found: Schema | None = schema
+        inner: Schema | None = schema
         for step in self.steps:
-            if found is None:
+            if inner is None:
                 return None
-            if found.type is not Type.STRUCT:
+            if inner.type is not Type.STRUCT:
                 raise DataError("Cannot look up fields on non-struct type")
-            found = found.field(step)
-        return found
+            inner = inner.field(step)
+        return inner
 
     def value_in_map(self, value: Mapping[str, Any]) -> Any:
         """The field's value; None if a step is missing."""
         self._check()
-        found: Any = value
+        inner: Any = value
         for step in self.steps[:-1]:
-            found = found.get(step)
-            if found is None:
+            inner = inner.get(step)
+            if inner is None:
                 return None
-            found = require_map(found, "nested field access")
-        return found.get(self.steps[-1])
+            inner = require_map(inner, "nested field access")
+        return inner.get(self.steps[-1])
 
     def value_in_struct(self, schema: Schema, value: Mapping[str, Any], fill: bool) -> Any:
         """The field's value, or its default if it is null and `fill` is set."""
-        found: Any = value
+        inner: Any = value
         for step in self.steps:
-            if found is None:
+            if inner is None:
                 return None
             field = schema.field(step)
             if field is None:
                 raise DataError(f"{step} is not a valid field name")
-            found = found.get(step)
-            if found is None and fill:
-                found = field.default
+            inner = inner.get(step)
+            if inner is None and fill:
+                inner = field.default
             schema = field
-        return found
+        return inner
 
 
 def _steps(text: str) -> list[str]:
@@ -126,8 +126,8 @@ class ExtractFieldValue(KeyOrValueTransformation):
         struct = require_struct(schema, value, _PURPOSE)
         extracted = self._schemas.get(schema)
         if self._name is not None:
-            found = struct.get(self._name)
-            return extracted, extracted.default if found is None and self._fill else found
+            inner = struct.get(self._name)
+            return extracted, extracted.default if inner is None and self._fill else inner
         return extracted, self._path.value_in_struct(schema, struct, self._fill)
 
     def update_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
@@ -149,10 +149,10 @@ class ExtractFieldValue(KeyOrValueTransformation):
         return ValueBatch(extracted, fill_nulls(column, extracted.default) if self._fill else column)
 
     def _extracted(self, schema: Schema) -> Schema:
-        found = self._path.schema_in(schema)
-        if found is None:
+        inner = self._path.schema_in(schema)
+        if inner is None:
             raise IllegalArgumentError(f"Unknown field: {self._path.text}")
-        return found
+        return inner
 
 
 class ExtractFieldKey(ExtractFieldValue):

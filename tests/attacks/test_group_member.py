@@ -35,9 +35,9 @@ from runtime.kafka.group.protocol import Assignment, Details, WorkerMetadata, de
 from runtime.rest.diagnostics import all_lines
 from runtime.rest.forwarding.peer_events import MAX_NOTICES, PeerEvents
 from runtime.rest.forwarding.worker_clients import WorkerRequest
-from runtime.rest.http.answers import json_answer
 from runtime.rest.http.parameters import path_name
 from runtime.rest.http.receiving import read
+from runtime.rest.http.responses import json_response
 from runtime.rest.internal import ALGORITHM_HEADER, SIGNATURE_HEADER, InternalHandlers
 from runtime.rest.monitoring import ProgressHandlers
 from runtime.rest.plugins import PluginHandlers
@@ -52,7 +52,7 @@ from tests.support.herder.herder_rig import HerderRig
 from tests.support.herder.memory_logs import TestLogs, topic
 from tests.support.herder.worker_rig import ServingWorker, worker_group
 from tests.support.never_called import NEVER_CALLED
-from tests.support.servers.hostile_peer import EMPTY, HostilePeer, hostile_peer, json_response
+from tests.support.servers.hostile_peer import EMPTY, HostilePeer, hostile_peer, json_reply
 
 PASSWORD = b64encode(b"ann:secret").decode()
 
@@ -62,7 +62,7 @@ def api(worker: ServingWorker) -> list[Route]:
 
     async def here(r: Request) -> Response:
         await read(r)
-        return json_answer({"worker": worker.id})
+        return json_response({"worker": worker.id})
 
     async def to_leader(r: Request) -> Response:
         return await worker.forwarding.at_leader(r, here)
@@ -74,7 +74,7 @@ def api(worker: ServingWorker) -> list[Route]:
         return await worker.forwarding.at_worker(r, worker.group.peers()[0].worker_id, here)
 
     async def logs(r: Request) -> Response:
-        return json_answer(all_lines([], await worker.peers.collect(r, "Lines"), 10))
+        return json_response(all_lines([], await worker.peers.collect(r, "Lines"), 10))
 
     def leader(handler: Handler) -> Handler:
         async def at_leader(r: Request) -> Response:
@@ -214,31 +214,31 @@ async def test_without_a_session_key_no_request_with_a_password_is_forwarded(tmp
 
 HUGE = b"9" * 400
 NONSENSE = {
-    "an array": json_response(b"[]"),
-    "an object": json_response(b"{}"),
-    "null": json_response(b"null"),
-    "a number": json_response(HUGE),
-    "html": json_response(b"<script>alert(1)</script>", kind="text/html"),
-    "html as json": json_response(b"<html>"),
-    "nesting": json_response(b"[" * 100_000),
-    "not utf-8": json_response(b'{"name":"\xff"}'),
-    "a bomb": json_response(gzip.compress(b"[" + b" " * 50_000_000 + b"]")).replace(
+    "an array": json_reply(b"[]"),
+    "an object": json_reply(b"{}"),
+    "null": json_reply(b"null"),
+    "a number": json_reply(HUGE),
+    "html": json_reply(b"<script>alert(1)</script>", kind="text/html"),
+    "html as json": json_reply(b"<html>"),
+    "nesting": json_reply(b"[" * 100_000),
+    "not utf-8": json_reply(b'{"name":"\xff"}'),
+    "a bomb": json_reply(gzip.compress(b"[" + b" " * 50_000_000 + b"]")).replace(
         b"\r\n", b"\r\nContent-Encoding: gzip\r\n", 1
     ),
-    "wrong types": json_response(
+    "wrong types": json_reply(
         b'{"name":1,"since":"x","total":[],"stages":7,"tasks":{},"last":null,"points":[1],"workers":[{"worker_id":[]}],'
         b'"generation":"x","group_id":null,"leader":{},"rebalancing":1,"waiting":0}'
     ),
-    "wrong types inside": json_response(
+    "wrong types inside": json_reply(
         b'{"name":"a","since":1,"total":{"failed":"x"},"stages":{"s":[]},"tasks":[{"id":{}}],"last":[{"time":"x"}],'
         b'"points":[{"time":null}]}'
     ),
-    "lines": json_response(b'[{"time":"now","level":1},7,null]'),
+    "lines": json_reply(b'[{"time":"now","level":1},7,null]'),
     "a redirect": b"HTTP/1.1 307 Away\r\nLocation: http://[/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
     "a strange status": b"HTTP/1.1 999 Hm\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
     "a strange location": b"HTTP/1.1 201 C\r\nLocation: http://[/\xff\r\nContent-Length: 0\r\n\r\n",
     "a strange type": b"HTTP/1.1 200 OK\r\nContent-Type: \xff\xfe\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}",
-    "an error": json_response(b'{"error_code":500,"message":"x"}', "500 Oops"),
+    "an error": json_reply(b'{"error_code":500,"message":"x"}', "500 Oops"),
     "no http": b"220 smtp ready\r\n",
     "nothing": b"",
 }
@@ -333,7 +333,7 @@ NOTICE = {"time": 1, "level": "WARN", "connector": None, "task": None, "message"
 )
 async def test_events_of_a_hostile_group_member_are_not_passed_on(body: str) -> None:
     async with attacked() as (peer, (worker,)):
-        peer.response = json_response(body.encode())
+        peer.response = json_reply(body.encode())
         log, reported = EventLog(), list[Any]()
         progress = cast("ProgressWatch", type("P", (), {"reported": lambda self, found: reported.append(found)})())
         await PeerEvents(worker.peers, log, progress)._collect()
@@ -343,7 +343,7 @@ async def test_events_of_a_hostile_group_member_are_not_passed_on(body: str) -> 
 async def test_a_group_member_cannot_push_all_events_out_of_the_log() -> None:
     async with attacked() as (peer, (worker,)):
         own: dict[str, Any] = {"last": "x.1", "notices": [NOTICE] * 10_000, "progress": {}}
-        peer.response = json_response(bytes(json_answer(own).body))
+        peer.response = json_reply(bytes(json_response(own).body))
         log = EventLog()
         log.notice("WARN", "of this worker")
         progress = cast("ProgressWatch", type("P", (), {"reported": lambda self, found: None})())

@@ -19,8 +19,8 @@ import pytest
 
 from runtime.config.listeners import Listener
 from runtime.rest.events import MAX_STREAMS_PER_ADDRESS
-from runtime.rest.http.answers import json_answer
 from runtime.rest.http.connections import DEFAULT_LIMITS
+from runtime.rest.http.responses import json_response
 from runtime.rest.http.server import RestServer
 from runtime.rest.security.tls import server_context
 from tests.support.servers.certificates import Stores, make_stores
@@ -54,7 +54,7 @@ async def listener(c: Certificates, client_auth: str) -> AsyncIterator[str]:
         "ssl.client.auth": client_auth,
     }
     server = RestServer("listeners", [Listener("https", "127.0.0.1", 0)], server_context(settings))
-    await server.start(json_answer("secret"))
+    await server.start(json_response("secret"))
     yield f"https://127.0.0.1:{server.bound[0][1]}/"
     await server.close()
 

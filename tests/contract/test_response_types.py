@@ -45,7 +45,7 @@ def test_the_console_reads_what_the_worker_describes(name: str) -> None:
 
 
 def test_every_schema_is_the_response_of_an_operation() -> None:
-    assert EXPECTED.keys() <= {name for operation in OPERATIONS for name in operation.answers.values()}
+    assert EXPECTED.keys() <= {name for operation in OPERATIONS for name in operation.responses.values()}
 
 
 def test_a_difference_is_found() -> None:

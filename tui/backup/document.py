@@ -6,13 +6,13 @@ Configs are those of the REST API: references such as `${file:/path:key}` remain
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from tui import model
 from tui.errors import UsageError
 from tui.model import Connector, Offset
+from tui.offsets.partitions import compact, is_entry
 from tui.user_files import parse_json
 
 Json = Any
@@ -49,28 +49,22 @@ def saved(connector: Connector, offsets: Json) -> SavedConnector:
 def text(document: BackupDocument) -> str:
     """The document as JSON, with a line for each configuration key and each offset."""
     head = {"headrace_backup": FORMAT, "taken": document.taken, "cluster": dict(document.cluster)}
-    parts = [f"  {_compact(key)}: {_compact(value)}" for key, value in head.items()]
+    parts = [f"  {compact(key)}: {compact(value)}" for key, value in head.items()]
     connectors = ",\n".join(_connector(connector) for _, connector in sorted(document.connectors.items()))
     parts.append(f'  "connectors": {{\n{connectors}\n  }}' if connectors else '  "connectors": {}')
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def _connector(connector: SavedConnector) -> str:
-    config = ",\n".join(
-        f"        {_compact(key)}: {_compact(value)}" for key, value in sorted(connector.config.items())
-    )
-    offsets = ",\n".join(f"        {_compact(entry.entry())}" for entry in connector.offsets)
+    config = ",\n".join(f"        {compact(key)}: {compact(value)}" for key, value in sorted(connector.config.items()))
+    offsets = ",\n".join(f"        {compact(entry.entry())}" for entry in connector.offsets)
     lines = [
-        f'      "type": {_compact(connector.type)}',
-        f'      "state": {_compact(connector.state)}',
+        f'      "type": {compact(connector.type)}',
+        f'      "state": {compact(connector.state)}',
         f'      "config": {{\n{config}\n      }}',
         f'      "offsets": [\n{offsets}\n      ]' if offsets else '      "offsets": []',
     ]
-    return f"    {_compact(connector.name)}: {{\n" + ",\n".join(lines) + "\n    }"
-
-
-def _compact(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return f"    {compact(connector.name)}: {{\n" + ",\n".join(lines) + "\n    }"
 
 
 def parse(content: str, where: str) -> BackupDocument:
@@ -107,7 +101,7 @@ def _parsed(name: str, saved_entry: Json, where: str) -> SavedConnector:
         raise UsageError(f"{where}: config must be an object whose values are strings")
     if state not in STATES:
         raise UsageError(f"{where}: state {state!r} is not one of {', '.join(STATES)}")
-    if not isinstance(offsets, list) or not all(_is_entry(entry) for entry in offsets):
+    if not isinstance(offsets, list) or not all(map(is_entry, offsets)):
         raise UsageError(f'{where}: offsets must be a list of {{"partition": …, "offset": …}}')
     return SavedConnector(
         name,
@@ -116,10 +110,6 @@ def _parsed(name: str, saved_entry: Json, where: str) -> SavedConnector:
         {**config, "name": name},
         model.offsets({"offsets": offsets}),
     )
-
-
-def _is_entry(entry: Json) -> bool:
-    return isinstance(entry, dict) and entry.keys() == {"partition", "offset"}
 
 
 def by_name(connectors: Iterable[SavedConnector]) -> dict[str, SavedConnector]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tui.config.definitions import IMPORTANCE, KeyDefinition, Validation
+from tui.offsets import partitions
 
 STATES = ("RUNNING", "PAUSED", "STOPPED")
 IMPORTANT = IMPORTANCE["HIGH"]
@@ -50,9 +51,7 @@ class NewConnector:
             entries = json.loads(self.offsets)
         except (ValueError, RecursionError) as error:
             return f"the initial offsets are not JSON: {error}"
-        good = isinstance(entries, list) and all(
-            isinstance(entry, dict) and entry.keys() == {"partition", "offset"} for entry in entries
-        )
+        good = isinstance(entries, list) and all(map(partitions.is_entry, entries))
         return "" if good else 'initial offsets have to be a list: [{"partition": {…}, "offset": {…}}]'
 
     def rows(self, keys: Mapping[str, KeyDefinition], everything: bool) -> list[str]:

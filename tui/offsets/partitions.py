@@ -50,6 +50,11 @@ def offset_cell(offset: Json) -> str:
     return shown_offset(offset).removeprefix("offset ")
 
 
+def is_entry(value: Json) -> bool:
+    """Whether the value has the shape of an entry: an object with a partition and an offset."""
+    return isinstance(value, dict) and value.keys() == {"partition", "offset"}
+
+
 def by_hand(verdict: Verdict | None) -> str:
     """The step that remains to be done by hand; empty without a verdict, and after a definite success."""
     if verdict is None or verdict.certainty is Certainty.DEFINITE:

@@ -43,6 +43,18 @@ def no_cells(key: str) -> Mapping[str, Cell]:
     return {}
 
 
+class GridMessage(Message):
+    """A message of `grid`."""
+
+    def __init__(self, grid: Grid) -> None:
+        super().__init__()
+        self.grid = grid
+
+    @property
+    def control(self) -> Grid:
+        return self.grid
+
+
 class Grid(ScrollView, can_focus=True):
     """Rows are identified by keys; a function returns the cells of each visible row."""
 
@@ -85,49 +97,33 @@ class Grid(ScrollView, can_focus=True):
         Binding("enter", "open", "open", show=False),
     ]
 
-    class Moved(Message):
+    class Moved(GridMessage):
         """The cursor moved to another key."""
 
         def __init__(self, grid: Grid, key: str | None) -> None:
-            super().__init__()
-            self.grid, self.key = grid, key
+            super().__init__(grid)
+            self.key = key
 
-        @property
-        def control(self) -> Grid:
-            return self.grid
-
-    class HeadingClicked(Message):
+    class HeadingClicked(GridMessage):
         """A click on the heading of a column."""
 
         def __init__(self, grid: Grid, column: str) -> None:
-            super().__init__()
-            self.grid, self.column = grid, column
+            super().__init__(grid)
+            self.column = column
 
-        @property
-        def control(self) -> Grid:
-            return self.grid
-
-    class Beyond(Message):
+    class Beyond(GridMessage):
         """A key that moves the cursor was pressed on the first (`step` < 0) or last row."""
 
         def __init__(self, grid: Grid, step: int) -> None:
-            super().__init__()
-            self.grid, self.step = grid, step
+            super().__init__(grid)
+            self.step = step
 
-        @property
-        def control(self) -> Grid:
-            return self.grid
-
-    class Opened(Message):
+    class Opened(GridMessage):
         """Enter, or a double click on the row."""
 
         def __init__(self, grid: Grid, key: str) -> None:
-            super().__init__()
-            self.grid, self.key = grid, key
-
-        @property
-        def control(self) -> Grid:
-            return self.grid
+            super().__init__(grid)
+            self.key = key
 
     def __init__(self, columns: Sequence[Column], *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)

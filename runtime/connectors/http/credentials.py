@@ -14,7 +14,7 @@ from runtime.connectors.http.failures import EndpointError, MessageScrubber, Tem
 if TYPE_CHECKING:
     import httpx
 
-AnswerT = TypeVar("AnswerT")
+ResultT = TypeVar("ResultT")
 
 _EARLY = 30.0  # seconds before its end at which a token is replaced
 _DEFAULT_LIFE = 300.0  # seconds of a token whose response does not give its life
@@ -106,7 +106,7 @@ def basic(user: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
-def attempt(what: str, scrub: MessageScrubber, call: Callable[[], AnswerT]) -> AnswerT:
+def attempt(what: str, scrub: MessageScrubber, call: Callable[[], ResultT]) -> ResultT:
     """The response of a request; TemporaryError, without secrets, for errors of the network."""
     import httpx
 

@@ -92,15 +92,15 @@ class SchemaRegistryClient:
         failure = ""
         for url in self._urls:
             try:
-                answer = self._client.request(method, url + path, json=body, headers={"Content-Type": _JSON})
+                response = self._client.request(method, url + path, json=body, headers={"Content-Type": _JSON})
             except httpx.HTTPError as error:
                 failure = f"{_without_user(url)}: {error or type(error).__name__}"
                 continue
-            if answer.status_code < 300:
-                return answer.json()
-            failure = f"{_without_user(url)}{path}: {answer.status_code} {_message(answer)}"
-            if answer.status_code < 500:
-                refused = _MissingError if answer.status_code == _NOT_FOUND else DataError
+            if response.status_code < 300:
+                return response.json()
+            failure = f"{_without_user(url)}{path}: {response.status_code} {_message(response)}"
+            if response.status_code < 500:
+                refused = _MissingError if response.status_code == _NOT_FOUND else DataError
                 raise refused(f"The schema registry refused the request: {failure}")
         raise RetriableError(f"No schema registry is available: {failure}")
 
@@ -129,11 +129,11 @@ def _context(ca_file: str) -> Any:
     return ssl.create_default_context(cafile=ca_file) if ca_file else True
 
 
-def _message(answer: Any) -> str:
+def _message(response: Any) -> str:
     try:
-        return str(answer.json()["message"])
+        return str(response.json()["message"])
     except (ValueError, KeyError, TypeError):
-        return str(answer.text)[:200]
+        return str(response.text)[:200]
 
 
 def _without_user(url: str) -> str:

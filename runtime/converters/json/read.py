@@ -31,13 +31,13 @@ def reader(schema: Schema, fill: bool) -> Reader:
     read = _LOGICAL[schema.name](schema) if schema.name in _LOGICAL else _plain(schema, fill)
     default = schema.default if fill else None
     if default is not None or schema.optional:
-        return lambda found: default if found is None else read(found)
+        return lambda value: default if value is None else read(value)
     message = f"Invalid null value for required {schema.type.name} field"
 
-    def read_required(found: Any) -> Any:
-        if found is None:
+    def read_required(value: Any) -> Any:
+        if value is None:
             raise DataError(message)
-        return read(found)
+        return read(value)
 
     return read_required
 
@@ -53,31 +53,31 @@ def _plain(schema: Schema, fill: bool) -> Reader:
     return _struct(schema, fill) if kind is Type.STRUCT else _SCALARS[kind]
 
 
-def _number(found: Any) -> int | float | Decimal:
-    return found if isinstance(found, int | float | Decimal) and not isinstance(found, bool) else 0
+def _number(value: Any) -> int | float | Decimal:
+    return value if isinstance(value, int | float | Decimal) and not isinstance(value, bool) else 0
 
 
 def _integer(bound: int) -> Reader:
-    def read(found: Any) -> int:
-        if type(found) is int and -bound <= found < bound:
-            return found
-        if type(found) is float and abs(found) >= _EXACT:
+    def read(value: Any) -> int:
+        if type(value) is int and -bound <= value < bound:
+            return value
+        if type(value) is float and abs(value) >= _EXACT:
             raise InexactError
-        return (int(_number(found)) + bound) % (2 * bound) - bound
+        return (int(_number(value)) + bound) % (2 * bound) - bound
 
     return read
 
 
-def _double(found: Any) -> float:
-    return (found if type(found) is float else float(_number(found))) + 0.0  # -0.0 becomes 0.0
+def _double(value: Any) -> float:
+    return (value if type(value) is float else float(_number(value))) + 0.0  # -0.0 becomes 0.0
 
 
-def _string(found: Any) -> str | None:
-    return found if type(found) is str else None
+def _string(value: Any) -> str | None:
+    return value if type(value) is str else None
 
 
-def _bytes(found: Any) -> bytes | None:
-    return decoded(found, "Invalid bytes field") if isinstance(found, str) else None
+def _bytes(value: Any) -> bytes | None:
+    return decoded(value, "Invalid bytes field") if isinstance(value, str) else None
 
 
 def decoded(text: str, message: str) -> bytes:
@@ -95,8 +95,8 @@ def decoded(text: str, message: str) -> bytes:
 
 _SCALARS: dict[Type, Reader] = {
     Type.STRING: _string,
-    Type.BOOLEAN: lambda found: found is True,
-    Type.FLOAT32: lambda found: single_value(_double(found)),
+    Type.BOOLEAN: lambda value: value is True,
+    Type.FLOAT32: lambda value: single_value(_double(value)),
     Type.FLOAT64: _double,
     Type.BYTES: _bytes,
 }
@@ -105,8 +105,8 @@ _SCALARS: dict[Type, Reader] = {
 def _array(schema: Schema, fill: bool) -> Reader:
     item = reader(schema.element(), fill)
 
-    def read(found: Any) -> list[Any]:
-        elements = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
+    def read(value: Any) -> list[Any]:
+        elements = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         return [item(element) for element in elements]
 
     return read
@@ -115,27 +115,27 @@ def _array(schema: Schema, fill: bool) -> Reader:
 def _map(schema: Schema, fill: bool) -> Reader:
     keys, values = reader(schema.key(), fill), reader(schema.element(), fill)
     if schema.key().type is not Type.STRING:
-        return lambda found: {keys(key): values(element) for key, element in _pairs(found)}
+        return lambda value: {keys(key): values(element) for key, element in _pairs(value)}
 
-    def read(found: Any) -> dict[Any, Any]:
-        if not isinstance(found, dict):
-            raise DataError(f"Maps with string fields should be encoded as JSON objects, but found {_kind(found)}")
-        return {key: values(element) for key, element in found.items()}
+    def read(value: Any) -> dict[Any, Any]:
+        if not isinstance(value, dict):
+            raise DataError(f"Maps with string fields should be encoded as JSON objects, but found {_kind(value)}")
+        return {key: values(element) for key, element in value.items()}
 
     return read
 
 
-def _pairs(found: Any) -> list[list[Any]]:
-    if not isinstance(found, list):
+def _pairs(value: Any) -> list[list[Any]]:
+    if not isinstance(value, list):
         raise DataError(
-            f"Maps with non-string fields should be encoded as JSON array of tuples, but found {_kind(found)}"
+            f"Maps with non-string fields should be encoded as JSON array of tuples, but found {_kind(value)}"
         )
-    for pair in found:
+    for pair in value:
         if not isinstance(pair, list):
             raise DataError(f"Found invalid map entry instead of array tuple: {_kind(pair)}")
         if len(pair) != 2:
             raise DataError(f"Found invalid map entry, expected length 2 but found :{len(pair)}")
-    return found
+    return value
 
 
 def _struct(schema: Schema, fill: bool) -> Reader:
@@ -148,12 +148,12 @@ def _struct(schema: Schema, fill: bool) -> Reader:
     texts = (str,) * len(names)
     all_text = all(f.schema.type is Type.STRING and f.schema.name not in _LOGICAL for f in schema.fields)
 
-    def read(found: Any) -> dict[str, Any]:
-        if not isinstance(found, dict):
-            raise DataError(f"Structs should be encoded as JSON objects, but found {_kind(found)}")
-        if all_text and tuple(found) == names and tuple(map(type, found.values())) == texts:
-            return found
-        get, made = found.get, {}
+    def read(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise DataError(f"Structs should be encoded as JSON objects, but found {_kind(value)}")
+        if all_text and tuple(value) == names and tuple(map(type, value.values())) == texts:
+            return value
+        get, made = value.get, {}
         try:
             for name, field in plan:
                 made[name] = field(get(name))
@@ -186,8 +186,8 @@ def gap_check(schema: Schema, what: str, field: str) -> Check | None:
         return None
     message = f'Invalid value: null used for required {what}: "{field}", schema type: {kind.name}'
 
-    def check(found: Any) -> None:
-        if found is None:
+    def check(value: Any) -> None:
+        if value is None:
             raise DataError(message)
 
     return check
@@ -197,11 +197,11 @@ def _map_checked(keys: Check | None, values: Check | None) -> Check | None:
     if keys is None and values is None:
         return None
 
-    def check(found: Any) -> None:
-        if found is not None and keys is not None:
-            keys(found)
-        if found is not None and values is not None:
-            values(found.values())
+    def check(value: Any) -> None:
+        if value is not None and keys is not None:
+            keys(value)
+        if value is not None and values is not None:
+            values(value.values())
 
     return check
 
@@ -210,23 +210,23 @@ def _each_checked(check: Check | None) -> Check | None:
     if check is None:
         return None
 
-    def each(found: Any) -> None:
-        for element in found or ():
+    def each(value: Any) -> None:
+        for element in value or ():
             check(element)
 
     return each
 
 
 def _decimal(schema: Schema) -> Reader:
-    def read(found: Any) -> Decimal:
-        if isinstance(found, str):
-            return _decimal_of_text(schema, found)
-        if isinstance(found, float):
+    def read(value: Any) -> Decimal:
+        if isinstance(value, str):
+            return _decimal_of_text(schema, value)
+        if isinstance(value, float):
             raise InexactError
-        if isinstance(found, int | Decimal) and not isinstance(found, bool):
-            return Decimal(found) or Decimal(found).copy_abs()  # -0.0 becomes 0.0
+        if isinstance(value, int | Decimal) and not isinstance(value, bool):
+            return Decimal(value) or Decimal(value).copy_abs()  # -0.0 becomes 0.0
         raise DataError(
-            f"Invalid type for Decimal, underlying representation should be numeric or bytes but was {_kind(found)}"
+            f"Invalid type for Decimal, underlying representation should be numeric or bytes but was {_kind(value)}"
         )
 
     return read
@@ -249,12 +249,12 @@ def _time(name: str, bits: int) -> Callable[[Schema], Reader]:
     carrier = Schema(Type.INT64, name=name)
     bound = 1 << (bits - 1)
 
-    def read(found: Any) -> Any:
-        if type(found) is not int or not -bound <= found < bound:
+    def read(value: Any) -> Any:
+        if type(value) is not int or not -bound <= value < bound:
             raise DataError(
-                f"Invalid type for {short}, underlying representation should be {what} but was {_kind(found)}"
+                f"Invalid type for {short}, underlying representation should be {what} but was {_kind(value)}"
             )
-        return from_plain(carrier, found)
+        return from_plain(carrier, value)
 
     return lambda schema: read
 
@@ -269,6 +269,6 @@ _LOGICAL: dict[str | None, Callable[[Schema], Reader]] = {
 _KINDS = ((bool, "BOOLEAN"), (str, "STRING"), (dict, "OBJECT"), (list, "ARRAY"))
 
 
-def _kind(found: Any) -> str:
+def _kind(value: Any) -> str:
     """Jackson's name for the type of a JSON node."""
-    return next((name for kind, name in _KINDS if isinstance(found, kind)), "NUMBER")
+    return next((name for kind, name in _KINDS if isinstance(value, kind)), "NUMBER")

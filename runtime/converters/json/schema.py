@@ -18,74 +18,74 @@ def schema_json(schema: Schema | None, options: WriteOptions) -> dict[str, Any] 
     """The JSON object of a schema, with Connect's order of keys; None without a schema."""
     if schema is None:
         return None
-    found: dict[str, Any] = {"type": str(schema.type)}
+    node: dict[str, Any] = {"type": str(schema.type)}
     if schema.type is Type.STRUCT:
         fields = [(field.name, schema_json(field.schema, options)) for field in schema.fields]
-        found["fields"] = [{**(inner or {}), "field": name} for name, inner in fields]
+        node["fields"] = [{**(inner or {}), "field": name} for name, inner in fields]
     elif schema.type is Type.MAP:
-        found["keys"], found["values"] = schema_json(schema.keys, options), schema_json(schema.values, options)
+        node["keys"], node["values"] = schema_json(schema.keys, options), schema_json(schema.values, options)
     elif schema.type is Type.ARRAY:
-        found["items"] = schema_json(schema.values, options)
-    found["optional"] = schema.optional
+        node["items"] = schema_json(schema.values, options)
+    node["optional"] = schema.optional
     for name in ("name", "version", "doc"):
         if (value := getattr(schema, name)) is not None:
-            found[name] = value
+            node[name] = value
     if schema.parameters:
-        found["parameters"] = dict(schema.parameters)
+        node["parameters"] = dict(schema.parameters)
     if schema.default is not None:
-        found["default"] = writer(schema, options)(schema.default)
-    return found
+        node["default"] = writer(schema, options)(schema.default)
+    return node
 
 
-def read_schema(found: Any, fill: bool = True) -> Schema | None:
+def read_schema(node: Any, fill: bool = True) -> Schema | None:
     """The schema of an envelope, None for null; DataError or SchemaBuilderError if it is invalid."""
-    if found is None:
+    if node is None:
         return None
-    if not isinstance(found, dict) or not isinstance(found.get("type"), str):
+    if not isinstance(node, dict) or not isinstance(node.get("type"), str):
         raise DataError("Schema must contain 'type' field")
-    kind = _TYPES.get(found["type"])
+    kind = _TYPES.get(node["type"])
     if kind is None:
-        raise DataError(f"Unknown schema type: {found['type']}")
-    builder = _builder(kind, found, fill)
-    if found.get("optional") is True:
+        raise DataError(f"Unknown schema type: {node['type']}")
+    builder = _builder(kind, node, fill)
+    if node.get("optional") is True:
         builder.optional()
-    if (name := _of_type(found, "name", str)) is not None:
+    if (name := _of_type(node, "name", str)) is not None:
         builder.name(name)
-    if (version := _of_type(found, "version", int)) is not None:
+    if (version := _of_type(node, "version", int)) is not None:
         builder.version((version + (1 << 31)) % (1 << 32) - (1 << 31))
-    if (doc := _of_type(found, "doc", str)) is not None:
+    if (doc := _of_type(node, "doc", str)) is not None:
         builder.doc(doc)
-    for name, value in _parameters(found):
+    for name, value in _parameters(node):
         builder.parameter(name, value)
-    if "default" in found:
-        builder.default(reader(builder.build(), fill)(found["default"]))
+    if "default" in node:
+        builder.default(reader(builder.build(), fill)(node["default"]))
     return builder.build()
 
 
-def _builder(kind: Type, found: dict[str, Any], fill: bool) -> SchemaBuilder:
+def _builder(kind: Type, node: dict[str, Any], fill: bool) -> SchemaBuilder:
     if kind is Type.ARRAY:
-        if found.get("items") is None:
+        if node.get("items") is None:
             raise DataError("Array schema did not specify the element type")
-        return SchemaBuilder.array(read_schema(found["items"], fill))
+        return SchemaBuilder.array(read_schema(node["items"], fill))
     if kind is Type.MAP:
         for part, what in (("keys", "key"), ("values", "value")):
-            if part not in found:
+            if part not in node:
                 raise DataError(f"Map schema did not specify the {what} type")
-        return SchemaBuilder.map(read_schema(found["keys"], fill), read_schema(found["values"], fill))
+        return SchemaBuilder.map(read_schema(node["keys"], fill), read_schema(node["values"], fill))
     builder = SchemaBuilder(kind)
-    for name, schema in _fields(found, fill) if kind is Type.STRUCT else ():
+    for name, schema in _fields(node, fill) if kind is Type.STRUCT else ():
         builder.field(name, schema)
     return builder
 
 
-def _of_type(found: dict[str, Any], name: str, kind: type) -> Any:
+def _of_type(node: dict[str, Any], name: str, kind: type) -> Any:
     """An attribute; None if it has another type."""
-    value = found.get(name)
+    value = node.get(name)
     return value if isinstance(value, kind) and not isinstance(value, bool) else None
 
 
-def _parameters(found: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    parameters = found.get("parameters")
+def _parameters(node: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    parameters = node.get("parameters")
     if not isinstance(parameters, dict):
         return ()
     if not all(isinstance(value, str) for value in parameters.values()):
@@ -93,8 +93,8 @@ def _parameters(found: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(parameters.items())
 
 
-def _fields(found: dict[str, Any], fill: bool) -> Iterator[tuple[str, Schema | None]]:
-    fields = found.get("fields")
+def _fields(node: dict[str, Any], fill: bool) -> Iterator[tuple[str, Schema | None]]:
+    fields = node.get("fields")
     if not isinstance(fields, list):
         raise DataError('Struct schema\'s "fields" argument is not an array.')
     for field in fields:

@@ -174,7 +174,7 @@ class Broker(Service):
         """Whether the broker has registered, which its metadata shows; an open port may belong to another broker."""
         from confluent_kafka import KafkaException
 
-        if not ports.answers(self.config.port):
+        if not ports.is_open(self.config.port):
             return False
         try:
             with self._admin.use() as admin:
@@ -209,9 +209,9 @@ class Broker(Service):
         command = [*java, "kafka.tools.StorageTool", "format"]
         # With =, since an id that starts with a dash would otherwise be read as an option.
         command += [f"--cluster-id={cluster_id}", "--config", str(self.config.properties)]
-        answer = subprocess.run(command, capture_output=True, text=True, check=False)
-        if answer.returncode:
-            output = (answer.stderr or answer.stdout or "no output").strip().splitlines()
+        response = subprocess.run(command, capture_output=True, text=True, check=False)
+        if response.returncode:
+            output = (response.stderr or response.stdout or "no output").strip().splitlines()
             raise StartError(f"the broker's storage {self.config.data} could not be formatted: {output[-1]}")
 
 

@@ -17,7 +17,7 @@ def choose(preferred: int | None = None) -> int:
         return port
 
 
-def answers(port: int) -> bool:
+def is_open(port: int) -> bool:
     """Whether a process accepts connections on this port."""
     with socket.socket() as probe:
         probe.settimeout(0.5)
@@ -33,4 +33,4 @@ def _free(port: int) -> bool:
         except OSError:
             return False
     # bind() can succeed although another process listens on all interfaces.
-    return not answers(port)
+    return not is_open(port)

@@ -105,7 +105,7 @@ class SlotLink:
     java_memory: int = 0  # bytes of its JVM
     java_heap: int = 0  # bytes of the heap in use of its JVM
     max_tasks: float = math.inf
-    silence: Delay | None = None  # scheduling delay since the last answer
+    silence: Delay | None = None  # scheduling delay since the last response
     starved: bool = False  # silent because the slot did not get processor time
     leaving: bool = False  # leave() was called: its process ends as soon as it reads the message
     draining: bool = False  # drain() was called: its tasks are moving to other slots
@@ -261,10 +261,10 @@ class Roster:
         tasks without room (`extras.numbers`)."""
         if not self.links:
             self._foresee()
-        answering = [link for link in self.links.values() if link.usable and link.silence is None]
-        if not answering or not self.has_waiting:
+        responding = [link for link in self.links.values() if link.usable and link.silence is None]
+        if not responding or not self.has_waiting:
             return
-        usable = [link for link in answering if not self.extras.is_private(link.slot)]
+        usable = [link for link in responding if not self.extras.is_private(link.slot)]
         room = _Room(usable, self._fair_share(len(usable)), self._more_to_come(), self._clock())
         for cell, queue in list(self._isolated.items()):
             yield from self._placements_of(cell, queue, room)

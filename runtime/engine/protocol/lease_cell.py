@@ -1,6 +1,6 @@
 """The deadline of a slot's lease, in memory shared by worker and slot.
 
-The worker writes it and the slot reads it, so that renewing a lease needs neither an answer nor the slot's interpreter.
+The worker writes it and the slot reads it, so that renewing a lease needs no response and no interpreter of the slot.
 The cell is a file of 24 bytes in the driver's private folder, one for each slot process; its name holds the process id.
 """
 

@@ -20,7 +20,7 @@ from runtime.pipeline.task.log import quiet
 
 if TYPE_CHECKING:
     from runtime.engine.protocol.messages import StartReply
-    from runtime.pipeline.port import OffsetsRead, OffsetText, StartAnswer
+    from runtime.pipeline.port import OffsetsRead, OffsetText, StartResponse
     from runtime.pipeline.produce.producers import Producers
 
 _RETRY_DELAY = 1.0  # seconds until a task that must not start yet is placed again
@@ -35,9 +35,9 @@ class ChannelHost:
         self._lock = threading.Lock()
         self._producers: Producers | None = None
         self._commits = itertools.count(1)
-        self._answers: dict[int, Callable[[str | None], None]] = {}
+        self._responses: dict[int, Callable[[str | None], None]] = {}
         self._readers: dict[int, Callable[[OffsetsRead], None]] = {}
-        self._starts: dict[int, Callable[[StartAnswer], None]] = {}
+        self._starts: dict[int, Callable[[StartResponse], None]] = {}
 
     def check_lease(self) -> None:
         """LeaseLostError if the lease has expired, or if the worker has ended: another one may run its tasks at once,
@@ -68,12 +68,12 @@ class ChannelHost:
 
     def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
         number = next(self._commits)
-        self._answers[number] = answered
+        self._responses[number] = answered
         self._outbox.put({"op": "offsets", **about(spec), "number": number, "records": records})
 
-    def offsets_answered(self, number: int, error: str | None) -> None:
+    def offsets_stored(self, number: int, error: str | None) -> None:
         """The worker has stored the offsets of this commit, or has failed with `error`."""
-        self._answers.pop(number)(error)
+        self._responses.pop(number)(error)
 
     def read_offsets(self, spec: TaskSpec, partitions: Sequence[str], answered: Callable[[OffsetsRead], None]) -> None:
         number = next(self._commits)
@@ -84,7 +84,7 @@ class ChannelHost:
         """The worker has read these offsets, or could not."""
         self._readers.pop(number)(found)
 
-    def confirm_start(self, spec: TaskSpec, answered: Callable[[StartAnswer], None]) -> None:
+    def confirm_start(self, spec: TaskSpec, answered: Callable[[StartResponse], None]) -> None:
         number = next(self._commits)
         self._starts[number] = answered
         self._outbox.put({"op": "confirm_start", **about(spec), "number": number})

@@ -67,11 +67,11 @@ class SlotArchives:
         connection = self._connect()
         try:
             connection.sendall(encode(request))
-            answer = frames.read(connection.stream)
-            if answer is None or "size" not in answer[0]:
+            response = frames.read(connection.stream)
+            if response is None or "size" not in response[0]:
                 raise OSError(f"the worker does not have the archive {digest}")
             file = folder / _ZIP
-            self._copy(connection, answer[0]["size"], file, digest)
+            self._copy(connection, response[0]["size"], file, digest)
             wheels.unzip(file, folder, lambda path: path)
             file.unlink()
         finally:
@@ -133,10 +133,10 @@ class LeaseRenewal:
         asked = self._clock()
         request: RenewMessage = {"op": "renew"}
         self._connection.sendall(encode(request))
-        answer = frames.read(self._connection.stream)
-        if answer is None:
+        response = frames.read(self._connection.stream)
+        if response is None:
             raise ConnectionError("the worker has closed the connection")
-        return self._extend(asked + answer[0]["seconds"])
+        return self._extend(asked + response[0]["seconds"])
 
     def _extend(self, deadline: float) -> bool:
         now = self._clock()

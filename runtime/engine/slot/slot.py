@@ -155,7 +155,7 @@ class Slot:
                 limit = RateLimit(message["records"], message["bytes"])
                 self._with_task(message, lambda task: task.limit(limit))
             case "offsets":
-                self._host.offsets_answered(message["number"], message["error"])
+                self._host.offsets_stored(message["number"], message["error"])
             case "offsets_read":
                 self._host.offsets_read(message["number"], message["error"] or message["offsets"])
             case "start_confirmed":

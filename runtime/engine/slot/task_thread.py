@@ -152,14 +152,14 @@ class TaskThread:
             self._creating = PluginCall("create", time.monotonic())
             try:
                 runner = self._factory(self.spec, self._host)
-                self._answer_early(runner)
+                self._respond_early(runner)
                 runner.run()
             except BaseException:  # SystemExit too: a plugin must not end its thread unnoticed
                 self._host.state(self.spec, State.FAILED, traceback.format_exc())
             finally:
                 self._ended(self.spec)
 
-    def _answer_early(self, runner: Runner) -> None:
+    def _respond_early(self, runner: Runner) -> None:
         with self._lock:
             self._runner = runner
             early, self._early = self._early, []

@@ -241,15 +241,15 @@ class RemoteServer:
         lease = self._leases[attempt]
         while True:
             await read_message(reader, MAX_HELLO)
-            answer: LeaseMessage = {"op": "lease", "seconds": lease.promise(self._clock())}
-            writer.write(encode(answer))
+            response: LeaseMessage = {"op": "lease", "seconds": lease.promise(self._clock())}
+            writer.write(encode(response))
             await writer.drain()
 
     async def _send_archive(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = await read_message(reader, MAX_HELLO)
         file = self._archives.file(str(request.get("digest")))
-        answer: ArchiveMessage = {} if file is None else {"size": file.stat().st_size}
-        writer.write(encode(cast("dict[str, object]", answer)))
+        response: ArchiveMessage = {} if file is None else {"size": file.stat().st_size}
+        writer.write(encode(cast("dict[str, object]", response)))
         if file is not None:
             with file.open("rb") as content:
                 while data := content.read(_CHUNK):

@@ -143,7 +143,7 @@ class SlotWatch:
         now = self.clock()
         return [link for link in self.roster.links.values() if link.lapsed(now)]
 
-    def answering_again(self) -> Iterator[SlotLink]:
+    def responding_again(self) -> Iterator[SlotLink]:
         """Slots that were silent and have answered since the last check."""
         now = self.clock()
         for link in self.roster.links.values():

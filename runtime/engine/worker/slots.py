@@ -175,11 +175,11 @@ class Slots:
         self.check_leases()
         for link in watch.lapsed():
             self.drop(link, "its lease has expired", kill=True)
-        for link in watch.answering_again():
+        for link in watch.responding_again():
             self._discard_stack(link)
         for link, silence in watch.dead():
             self.drop(link, f"it has not answered for {silence:.1f} s", kill=True)
-        for link in watch.fallen_silent():  # after dead(): this worker may have been frozen, and read no answers
+        for link in watch.fallen_silent():  # after dead(): this worker may have been frozen, and read no responses
             link.process.signal(DUMP_SIGNAL)
         for link in watch.too_large():
             used = f"used {link.memory >> 20} MB of memory, more than headrace.slot.memory.mb"

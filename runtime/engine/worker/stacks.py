@@ -19,7 +19,7 @@ class Stacks:
         self._waiting: dict[int, asyncio.Future[StackMessage]] = {}
 
     async def ask(self, task: TaskRun, within: float) -> TaskStack:
-        """The stack of a task that is on a slot. SlotSilentError without an answer within `within` seconds."""
+        """The stack of a task that is on a slot. SlotSilentError without a response within `within` seconds."""
         link = task.link
         assert link is not None
         number = next(self._numbers)
@@ -27,14 +27,16 @@ class Stacks:
         link.send({"op": "stack", **about(task.spec), "number": number})
         try:
             async with asyncio.timeout(within):
-                answer = await future
+                response = await future
         except TimeoutError:
             raise SlotSilentError(
                 f"slot {link.slot} (process {link.process.pid}) did not answer in {within:g} s"
             ) from None
         finally:
             del self._waiting[number]
-        return TaskStack(link.slot, link.process.pid, answer["call"], answer["seconds"], answer["stack"], link.host)
+        return TaskStack(
+            link.slot, link.process.pid, response["call"], response["seconds"], response["stack"], link.host
+        )
 
     def answered(self, message: StackMessage) -> None:
         """A slot has answered a request."""

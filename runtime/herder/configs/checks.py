@@ -140,34 +140,34 @@ class ConfigIssue:
 
 
 class WorkerChecks:
-    """Adds errors to the answer of a validation."""
+    """Adds errors to the response of a validation."""
 
     def __init__(self, worker: WorkerConfig) -> None:
         self._worker = worker
         self._policy = policy_of(worker)
         self._paths = FilePathLimit(worker.file_paths)
 
-    def apply(self, kind: str, config: Mapping[str, str], answer: dict[str, Any], text_only: bool = False) -> None:
+    def apply(self, kind: str, config: Mapping[str, str], response: dict[str, Any], text_only: bool = False) -> None:
         """Add errors to `answer`. `config` belongs to a connector of this kind (source, sink), with variables
         resolved. `text_only`: neither files nor a policy from plugins are asked."""
-        self._add_overrides(kind, config, answer, text_only)
+        self._add_overrides(kind, config, response, text_only)
         if kind == ConnectorType.SINK and _GROUP in config:
-            answer["configs"].insert(0, {"definition": None, "value": _value(_GROUP, config[_GROUP], [])})
+            response["configs"].insert(0, {"definition": None, "value": _value(_GROUP, config[_GROUP], [])})
         for finding in (*self._find(kind, config), *(() if text_only else self._file(config))):
-            _add(answer, finding, config.get(finding.key))
+            _add(response, finding, config.get(finding.key))
 
     def refuses_paths(self, config: Mapping[str, str]) -> bool:
         """Whether the configuration, with variables resolved, names files outside of `headrace.file.paths`."""
         return any(True for _ in self._paths.refused(config))
 
-    def _add_overrides(self, kind: str, config: Mapping[str, str], answer: dict[str, Any], text_only: bool) -> None:
+    def _add_overrides(self, kind: str, config: Mapping[str, str], response: dict[str, Any], text_only: bool) -> None:
         """Insert each override with the client's definition, after the connector's own keys, before its converters'."""
-        at = _converters_at(answer["configs"])
+        at = _converters_at(response["configs"])
         policy = None if text_only and not isinstance(self._policy, OverridePolicy) else self._policy
         clients = self._clients(kind, config)
         found = [entry for client in clients for entry in _overrides(kind, client, config, policy)]
-        answer["configs"][at:at] = found
-        answer["error_count"] += sum(len(entry["value"]["errors"]) for entry in found)
+        response["configs"][at:at] = found
+        response["error_count"] += sum(len(entry["value"]["errors"]) for entry in found)
 
     def _clients(self, kind: str, config: Mapping[str, str]) -> list[str]:
         """The Kafka clients that the connector uses; overrides of other clients have no effect. A source with an offset
@@ -244,9 +244,9 @@ def _overrides(
         }
 
 
-def _add(answer: dict[str, Any], finding: ConfigIssue, value: str | None) -> None:
-    answer["error_count"] += 1
-    for entry in answer["configs"]:
+def _add(response: dict[str, Any], finding: ConfigIssue, value: str | None) -> None:
+    response["error_count"] += 1
+    for entry in response["configs"]:
         if entry["value"]["name"] == finding.key:
             entry["value"]["errors"].append(finding.message)
             return
@@ -255,7 +255,7 @@ def _add(answer: dict[str, Any], finding: ConfigIssue, value: str | None) -> Non
         "documentation": "", "group": None, "order_in_group": -1, "width": "NONE", "display_name": finding.key,
         "dependents": [],
     }  # fmt: skip
-    answer["configs"].append({"definition": shown, "value": _value(finding.key, value, [finding.message])})
+    response["configs"].append({"definition": shown, "value": _value(finding.key, value, [finding.message])})
 
 
 def _value(name: str, value: str | None, errors: list[str]) -> dict[str, Any]:

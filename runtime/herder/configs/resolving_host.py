@@ -93,7 +93,7 @@ class ResolvingHost:
         return await self._host.describe(plugin, version)
 
     async def validate(self, config: Mapping[str, str | None], text_only: bool = False) -> dict[str, Any]:
-        """The answer contains variables unresolved, and nothing else contains their values. Only the secrets of this
+        """The response contains variables unresolved, and nothing else contains their values. Only the secrets of this
         configuration are hidden: those of others would show a caller which parts of the configuration equal them. No
         code of a plugin runs for a configuration with paths outside of headrace.file.paths, which it might open."""
         if text_only:
@@ -102,11 +102,11 @@ class ResolvingHost:
             resolved, secrets, hidden = await self._with_secrets({k: v for k, v in config.items() if v is not None})
             outside = await asyncio.to_thread(self._checks.refuses_paths, resolved)  # files are looked up
             call = self._host.validate({**config, **resolved}, text_only=outside)
-            answer = await self._scrubbed(call, scrubber(hidden), hidden)
-            answer.pop("unchecked", None)
+            response = await self._scrubbed(call, scrubber(hidden), hidden)
+            response.pop("unchecked", None)
             kind = (await self._host.resolve(resolved["connector.class"])).type
-            await asyncio.to_thread(self._checks.apply, kind, resolved, answer)  # may ask a Java policy
-            for entry in answer["configs"]:
+            await asyncio.to_thread(self._checks.apply, kind, resolved, response)  # may ask a Java policy
+            for entry in response["configs"]:
                 value, given = entry["value"], config.get(entry["value"]["name"])
                 if (entry["definition"] or {}).get("type") == "PASSWORD" and given:
                     hidden.add(resolved[value["name"]])
@@ -115,17 +115,17 @@ class ResolvingHost:
             scrub = scrubber(hidden)
         except ConfigError as e:
             raise HostRequestError(str(e)) from None
-        for entry in answer["configs"]:
+        for entry in response["configs"]:
             entry["value"]["errors"] = [scrub(e) for e in entry["value"]["errors"]]
-        return mapped(scrubber(secrets), answer) if secrets else answer
+        return mapped(scrubber(secrets), response) if secrets else response
 
     async def _validate_text(self, config: Mapping[str, str | None]) -> dict[str, Any]:
         """Nothing is resolved, so that nothing has to be hidden."""
-        answer = await self._host.validate(config, text_only=True)
+        response = await self._host.validate(config, text_only=True)
         kind = (await self._host.resolve(config["connector.class"] or "")).type
         given = {key: value for key, value in config.items() if value is not None and not has_variables(value)}
-        self._checks.apply(kind, given, answer, text_only=True)
-        return answer
+        self._checks.apply(kind, given, response, text_only=True)
+        return response
 
     async def start_connector(self, name: str, config: Mapping[str, str]) -> None:
         try:

@@ -38,7 +38,7 @@ class StartTrials:
         if the connector has ended the host MAX_DEATHS times."""
         suspect = name in self._deaths
         try:
-            answer = await (self._alone(start) if suspect else start())
+            response = await (self._alone(start) if suspect else start())
         except HostError as e:
             if e.kind == HOST_DIED:
                 self._count(name, suspect, e)
@@ -46,7 +46,7 @@ class StartTrials:
                 self._deaths.pop(name, None)
             raise
         self._deaths.pop(name, None)
-        return answer
+        return response
 
     def forget(self, name: str) -> None:
         """The connector has been deleted."""

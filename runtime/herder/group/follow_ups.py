@@ -1,4 +1,4 @@
-"""Requests to Kafka that follow a rebalance. The next rebalance does not wait for their answers."""
+"""Requests to Kafka that follow a rebalance. The next rebalance does not wait for their responses."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ INTERVAL, TIMEOUT, CONFIRMATION = 0.5, 1.0, 0.2
 
 
 async def accepts(url: str) -> bool | None:
-    """Whether a process listens at the address; None without an answer."""
+    """Whether a process listens at the address; None without a response."""
     try:
         parts = urlsplit(url)
         async with asyncio.timeout(TIMEOUT):

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import runtime
 from runtime.engine.port import SlotInfo
-from runtime.herder.answers import GroupWorkerAnswer, TaskIdAnswer, WorkersAnswer
 from runtime.herder.errors import Conflict, NotFound
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.group import Group, GroupSnapshot, GroupWorkerInfo, WorkerState
+from runtime.herder.responses import GroupWorkerResponse, TaskIdResponse, WorkersResponse
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.storage.configs import ConfigStore
 from runtime.storage.documents import Documents
@@ -62,12 +62,12 @@ class Workers:
         load: Callable[[], float] = lambda: 0.0, clock: Callable[[], float] = time.time,
         running: Callable[[], Sequence[SlotInfo]] = tuple, without_core: Callable[[], Sequence[int]] = tuple,
     ) -> None:  # fmt: skip
-        """`slots` is the number of slots of this worker, for a standalone worker's own answer; `load` returns its
+        """`slots` is the number of slots of this worker, for a standalone worker's own response; `load` returns its
         present load, `running` its slots that are up, `without_core` those that wait for a core."""
         self._group, self._cordons, self._configs, self._slots = group, cordons, configs, slots
         self._load, self._clock, self._running, self._without_core = load, clock, running, without_core
 
-    def view(self) -> WorkersAnswer:
+    def view(self) -> WorkersResponse:
         """GET /workers: complete at the leader, elsewhere as of the last rebalance."""
         snapshot = self._snapshot()
         return {
@@ -76,7 +76,7 @@ class Workers:
             "leader": snapshot.leader,
             "rebalancing": snapshot.rebalancing,
             "workers": [
-                self._answer(worker, snapshot.leader)
+                self._response(worker, snapshot.leader)
                 for worker in sorted(snapshot.workers, key=lambda worker: worker.worker_id)
             ],
             "waiting": [
@@ -85,11 +85,11 @@ class Workers:
             ],
         }
 
-    def seen_from_here(self, answer: WorkersAnswer) -> WorkersAnswer:
-        """The answer of another worker, with `here` of this one, and its present load."""
-        return {**answer, "workers": [self._with_here(worker) for worker in answer["workers"]]}
+    def seen_from_here(self, response: WorkersResponse) -> WorkersResponse:
+        """The response of another worker, with `here` of this one, and its present load."""
+        return {**response, "workers": [self._with_here(worker) for worker in response["workers"]]}
 
-    def _with_here(self, worker: GroupWorkerAnswer) -> GroupWorkerAnswer:
+    def _with_here(self, worker: GroupWorkerResponse) -> GroupWorkerResponse:
         if worker["worker_id"] != self._group.worker_id:
             return {**worker, "here": False}
         slots = self._running()
@@ -171,7 +171,7 @@ class Workers:
             units |= {Unit(name, task) for task in (CONNECTOR, *range(tasks))}
         return replace(worker, units=frozenset(units), version=runtime.__version__, slots=self._slots)
 
-    def _answer(self, worker: GroupWorkerInfo, leader: str) -> GroupWorkerAnswer:
+    def _response(self, worker: GroupWorkerInfo, leader: str) -> GroupWorkerResponse:
         units = sorted(worker.units)
         return self._with_here({
             "worker_id": worker.worker_id,
@@ -192,7 +192,7 @@ class Workers:
         })  # fmt: skip
 
 
-def _task(unit: Unit) -> TaskIdAnswer:
+def _task(unit: Unit) -> TaskIdResponse:
     return {"connector": unit.connector, "task": unit.task}
 
 

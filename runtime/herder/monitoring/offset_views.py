@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from runtime.api.errors import ConfigError
 from runtime.api.java_compat.regex.limited import LimitedMatch
-from runtime.herder.answers import DetailedOffsetsAnswer, HistoryAnswer, PastChangeAnswer, ResolvedAnswer
 from runtime.herder.configs.sink_clusters import SinkClusters
 from runtime.herder.errors import BadRequest
 from runtime.herder.herder import Herder
@@ -16,6 +15,7 @@ from runtime.herder.monitoring.stalls import Stalls
 from runtime.herder.offsets.offset_requests import OffsetRequests
 from runtime.herder.offsets.seek import SeekResolver, SeekTarget
 from runtime.herder.offsets.stored_offsets import StoredOffsets, topic_partitions
+from runtime.herder.responses import DetailedOffsetsResponse, HistoryResponse, PastChangeResponse, ResolvedResponse
 from runtime.storage.journal import OffsetJournal, PastChange
 
 
@@ -31,7 +31,7 @@ class OffsetViews:
         self._progress, self._clusters = progress, clusters
         self._stalls, self._expiry = stalls, expiry
 
-    async def detail(self, name: str) -> DetailedOffsetsAnswer:
+    async def detail(self, name: str) -> DetailedOffsetsResponse:
         """GET /connectors/{name}/offsets?detail=true: the offsets, the `stalled` tasks, and when a stopped sink's
         offsets expire on the brokers (`expires_at`, milliseconds since 1970)."""
         config = self._herder.stored(name).config
@@ -51,7 +51,7 @@ class OffsetViews:
         """Raises NotFound if the connector does not exist."""
         self._herder.stored(name)
 
-    async def resolve(self, name: str, wanted: Sequence[SeekTarget]) -> ResolvedAnswer:
+    async def resolve(self, name: str, wanted: Sequence[SeekTarget]) -> ResolvedResponse:
         """POST /connectors/{name}/offsets/resolve: the offsets that a sink would seek to. BadRequest for a source."""
         group = await self._offset_requests.group(name, self._herder.stored(name).config)
         if group is None:
@@ -64,7 +64,7 @@ class OffsetViews:
         except ConfigError as error:
             raise BadRequest(str(error)) from None
 
-    def history(self, name: str) -> HistoryAnswer:
+    def history(self, name: str) -> HistoryResponse:
         """GET /connectors/{name}/offsets/history: changes, newest first, with the offsets before each change. Deleted
         connectors keep their history."""
         return {"history": [_past_change(change) for change in self._journal.history(name)]}
@@ -77,7 +77,7 @@ def _reads(config: Mapping[str, str]) -> Callable[[str], bool]:
     return lambda topic: topic in named
 
 
-def _past_change(change: PastChange) -> PastChangeAnswer:
+def _past_change(change: PastChange) -> PastChangeResponse:
     return {
         "number": change.number,
         "time": change.time,

@@ -6,8 +6,8 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from runtime.herder.answers import DetailedOffset, LagAnswer
 from runtime.herder.offsets.stored_offsets import topic_partitions
+from runtime.herder.responses import DetailedOffset, LagResponse
 from runtime.kafka.clients.kafka_python import TopicPartition
 from runtime.kafka.formats import canonical
 from runtime.kafka.positions import Positions
@@ -15,7 +15,7 @@ from runtime.storage.journal import OffsetEntry
 from runtime.storage.offsets import OffsetStore
 
 CACHE_SECONDS = 1.0
-"""Seconds for which an answer is returned again."""
+"""Seconds for which a response is returned again."""
 
 
 class OffsetProgress:
@@ -50,7 +50,7 @@ class OffsetProgress:
         following = await positions.next_records(behind, isolation)
         now = int(time.time() * 1000)
 
-        def lag(at: TopicPartition) -> LagAnswer | None:
+        def lag(at: TopicPartition) -> LagResponse | None:
             if at not in ends:
                 return None
             written = following.get(at, -1) if at in behind else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from runtime.herder.answers import ProgressAnswer, ProgressPoint
+from runtime.herder.responses import ProgressPoint, ProgressResponse
 
 RECENT_POINTS = 180
 """Points of a connector that are kept as they were reported: a quarter of an hour of steady progress."""
@@ -31,7 +31,7 @@ class ProgressHistory:
         self._recent: dict[str, _Points] = {}
         self._earlier: dict[str, _Points] = {}
 
-    def add(self, name: str, time: int, progress: ProgressAnswer) -> None:
+    def add(self, name: str, time: int, progress: ProgressResponse) -> None:
         """Add the progress of a connector at a time in milliseconds since 1970."""
         lag = progress["lag"]["records"] if progress["lag"] is not None else _NONE
         point = (time, progress["read"], progress["written"], progress["failed"], lag)
@@ -123,6 +123,6 @@ Elsewhere = Mapping[str, Mapping[str, Sequence[ProgressPoint]] | None]
 
 
 def all_points(here: Sequence[ProgressPoint], elsewhere: Elsewhere) -> tuple[list[ProgressPoint], list[str]]:
-    """The points of all workers, and the workers without a usable answer; `elsewhere` has the answers by worker."""
-    answered = [answer["points"] for answer in elsewhere.values() if answer is not None]
-    return merged([here, *answered]), sorted(worker for worker, answer in elsewhere.items() if answer is None)
+    """The points of all workers, and the workers without a usable response; `elsewhere` has the responses by worker."""
+    answered = [response["points"] for response in elsewhere.values() if response is not None]
+    return merged([here, *answered]), sorted(worker for worker, response in elsewhere.items() if response is None)

@@ -7,11 +7,11 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from runtime.herder.answers import LagAnswer, ProgressAnswer, RateLimitAnswer
 from runtime.herder.herder import Herder
 from runtime.herder.monitoring.expiry import Expiry
 from runtime.herder.monitoring.progress_history import ProgressHistory
 from runtime.herder.monitoring.stalls import Stalls
+from runtime.herder.responses import LagResponse, ProgressResponse, RateLimitResponse
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.meter_board import TaskMeter
 from runtime.herder.status.status_board import StatusBoard
@@ -37,7 +37,7 @@ class ProgressWatch:
         self._stalls, self._expiry, self._every, self._clock = stalls, expiry, every, clock
         self._limit_of = limit_of
         self._watching: asyncio.Task[None] | None = None
-        self._elsewhere: Mapping[str, Mapping[str, ProgressAnswer]] = {}  # by worker and connector
+        self._elsewhere: Mapping[str, Mapping[str, ProgressResponse]] = {}  # by worker and connector
         self._next_expiry = 0.0
         self.history = ProgressHistory(every)
 
@@ -52,27 +52,27 @@ class ProgressWatch:
         if self._watching is not None:
             self._watching.cancel()
 
-    def all(self) -> dict[str, ProgressAnswer]:
+    def all(self) -> dict[str, ProgressResponse]:
         """The progress of every connector, for a client that starts to follow the events."""
         names = dict.fromkeys([*self._board.meters.connectors(), *(n for one in self._elsewhere.values() for n in one)])
         return {name: self.everywhere(name) for name in names}
 
-    def own(self) -> dict[str, ProgressAnswer]:
+    def own(self) -> dict[str, ProgressResponse]:
         """The progress of the tasks on this worker, by connector."""
         return {name: self.of(name) for name in self._board.meters.connectors()}
 
-    def reported(self, elsewhere: Mapping[str, Mapping[str, ProgressAnswer]]) -> None:
+    def reported(self, elsewhere: Mapping[str, Mapping[str, ProgressResponse]]) -> None:
         """The progress on the other workers, by worker and connector, has been collected."""
         before = {(worker, name): one for worker, found in self._elsewhere.items() for name, one in found.items()}
         for worker, found in elsewhere.items():
             self._board.meters.changed |= {name for name, one in found.items() if before.get((worker, name)) != one}
         self._elsewhere = elsewhere
 
-    def everywhere(self, name: str) -> ProgressAnswer:
+    def everywhere(self, name: str) -> ProgressResponse:
         """The progress of a connector on all workers."""
         return merged([self.of(name), *(found[name] for found in self._elsewhere.values() if name in found)])
 
-    def of(self, name: str) -> ProgressAnswer:
+    def of(self, name: str) -> ProgressResponse:
         """Counts of `read`, `written` and `failed` records, the `lag` of a running sink, `age_ms` since the last record
         was written, and the `stalled` tasks."""
         tasks = self._board.meters.by_task(name)
@@ -90,7 +90,7 @@ class ProgressWatch:
             "throttled_ms": int(sum(t.total("throttled_ms") for t in tasks.values())),
         }
 
-    def _limit(self, name: str) -> RateLimitAnswer | None:
+    def _limit(self, name: str) -> RateLimitResponse | None:
         limit = self._limit_of(name)
         return None if limit == UNLIMITED else {"records": limit.records, "bytes": limit.bytes}
 
@@ -142,13 +142,13 @@ class ProgressWatch:
         return int(self._clock() * 1000)
 
 
-def merged(parts: Sequence[ProgressAnswer]) -> ProgressAnswer:
+def merged(parts: Sequence[ProgressResponse]) -> ProgressResponse:
     """The progress of the tasks of one connector on several workers."""
     lags = [part["lag"] for part in parts if part["lag"] is not None]
     behind = [lag["ms"] for lag in lags]
     unknown = any(ms is None for ms in behind)
     ages = [part["age_ms"] for part in parts if part["age_ms"] is not None]
-    lag: LagAnswer = {
+    lag: LagResponse = {
         "records": sum(one["records"] for one in lags),
         "ms": None if unknown else max((ms for ms in behind if ms is not None), default=0),
     }

@@ -1,6 +1,6 @@
 """STALLED tasks: RUNNING, with records waiting, but without a record written for a while.
 
-STALLED is a notice and a mark in Headrace's own answers, never a state: clients of Connect know no such state.
+STALLED is a notice and a mark in Headrace's own responses, never a state: clients of Connect know no such state.
 """
 
 from __future__ import annotations

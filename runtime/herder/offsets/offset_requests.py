@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 from runtime.api.errors import ConfigError
 from runtime.herder import views
-from runtime.herder.answers import InfoAnswer, MessageAnswer, OffsetsAnswer
 from runtime.herder.configs import task_specs
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.errors import BadRequest, Conflict, HerderError, Unavailable
@@ -18,6 +17,7 @@ from runtime.herder.offsets.offset_values import check_values
 from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.sink_offsets import parse_sink_offsets
 from runtime.herder.offsets.stored_offsets import StoredOffsets, sink_entry, topic_partitions
+from runtime.herder.responses import InfoResponse, MessageResponse, OffsetsResponse
 from runtime.host.port import HostError
 from runtime.kafka.errors import BrokerUnavailable, GroupError
 from runtime.kafka.formats import canonical
@@ -48,13 +48,15 @@ class OffsetRequests:
         self._herder, self._configs, self._settling, self._host = herder, configs, settling, host
         self._offsets, self._changes = offsets, changes
 
-    async def read(self, name: str) -> OffsetsAnswer:
+    async def read(self, name: str) -> OffsetsResponse:
         """GET /connectors/{name}/offsets (KIP-875)."""
         stored = self._herder.stored(name)
         entries = await self._offsets.shown(name, await self.group(name, stored.config))
         return {"offsets": [{"partition": partition, "offset": offset} for partition, offset in entries]}
 
-    async def alter(self, name: str, offsets: Sequence[OffsetEntry], origin: ChangeOrigin = NO_ORIGIN) -> MessageAnswer:
+    async def alter(
+        self, name: str, offsets: Sequence[OffsetEntry], origin: ChangeOrigin = NO_ORIGIN
+    ) -> MessageResponse:
         """PATCH /connectors/{name}/offsets: sets the offsets of these partitions; None removes an offset. The
         connector's own alter_offsets() is called first and may refuse."""
         async with self._herder.exclusive(name):
@@ -66,7 +68,7 @@ class OffsetRequests:
             await self._change(stored, group, OffsetAction.ALTER, offsets, origin)
             return _verdict(definite, "altered")
 
-    async def reset(self, name: str, origin: ChangeOrigin = NO_ORIGIN) -> MessageAnswer:
+    async def reset(self, name: str, origin: ChangeOrigin = NO_ORIGIN) -> MessageResponse:
         """DELETE /connectors/{name}/offsets: removes all offsets; succeeds if there are none."""
         async with self._herder.exclusive(name):
             stored = await self._stopped(name)
@@ -80,7 +82,7 @@ class OffsetRequests:
     async def create(
         self, name: str, config: Mapping[str, str | None], initial: TargetState | None, offsets: Sequence[OffsetEntry],
         origin: ChangeOrigin = NO_ORIGIN,
-    ) -> InfoAnswer:  # fmt: skip
+    ) -> InfoResponse:  # fmt: skip
         """POST /connectors with `initial_offsets` (KIP-995): checks configuration and offsets before writing, and
         removes offsets that a connector of this name left behind, whose tasks commit until they have stopped."""
         async with self._herder.exclusive(name):
@@ -107,7 +109,7 @@ class OffsetRequests:
             info = views.info(name, checked, 0, await self._herder.type(checked))
             return {**info, "initial_offsets_response": _verdict(definite, "set")["message"]}
 
-    async def delete(self, name: str, origin: ChangeOrigin = NO_ORIGIN) -> MessageAnswer:
+    async def delete(self, name: str, origin: ChangeOrigin = NO_ORIGIN) -> MessageResponse:
         """Delete the connector and its offsets: stops the connector, calls its alter_offsets(), and starts the
         connector again if alter_offsets() refuses."""
         async with self._herder.exclusive(name):
@@ -159,9 +161,9 @@ class OffsetRequests:
     async def _ask(self, config: Mapping[str, str], group: str | None, offsets: Sequence[OffsetEntry]) -> bool:
         """Call the connector's alter_offsets(): whether it confirms the change as complete (KIP-875)."""
         if group is None:
-            return await _answer(self._host.alter_source_offsets(config, list(offsets)))
+            return await _confirmed(self._host.alter_source_offsets(config, list(offsets)))
         triples = [(topic, number, offset) for (topic, number), offset in topic_partitions(offsets).items()]
-        return await _answer(self._host.alter_sink_offsets(config, triples))
+        return await _confirmed(self._host.alter_sink_offsets(config, triples))
 
     async def _change(
         self,
@@ -235,7 +237,7 @@ def _refused(what: str, name: str, why: Exception) -> str:
     return f"Failed to {what} consumer group offsets for connector {name}: {why}"
 
 
-async def _answer(hook: Awaitable[bool]) -> bool:
+async def _confirmed(hook: Awaitable[bool]) -> bool:
     try:
         return bool(await hook)
     except HostError as e:
@@ -248,7 +250,7 @@ async def _answer(hook: Awaitable[bool]) -> bool:
         raise Unavailable("The connector did not respond; no offsets were changed") from None
 
 
-def _verdict(definite: bool, done: str) -> MessageAnswer:
+def _verdict(definite: bool, done: str) -> MessageResponse:
     """Apache's wording (KIP-875, and KIP-995 for `set`)."""
     framework = "framework-managed" if done == "set" else "Connect framework-managed"
     return {"message": (_DEFINITE if definite else _POSSIBLE).format(done=done, framework=framework)}

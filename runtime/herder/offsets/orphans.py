@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 
 from runtime.api.errors import ConfigError
-from runtime.herder.answers import MessageAnswer, OrphanedSinkAnswer, OrphanedSourceAnswer, OrphansAnswer
 from runtime.herder.configs import task_specs
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.errors import Conflict, NotFound
 from runtime.herder.herder import Herder
 from runtime.herder.offsets.offset_change import OffsetChanges, StepRefused
 from runtime.herder.offsets.stored_offsets import StoredOffsets
+from runtime.herder.responses import MessageResponse, OrphanedSinkResponse, OrphanedSourceResponse, OrphansResponse
 from runtime.kafka.groups import Groups
 from runtime.storage.configs import ConfigStore
 from runtime.storage.journal import ChangeOrigin, OffsetAction, PlannedChange
@@ -31,12 +31,12 @@ class Orphans:
         self._herder, self._changes, self._offsets, self._host = herder, changes, offsets, host
         self._configs, self._store, self._groups = configs, store, groups
 
-    async def find(self) -> OrphansAnswer:
+    async def find(self) -> OrphansResponse:
         """`{"sources": [{"connector","partitions"}], "sinks": [{"connector","group","partitions"}]}`"""
         await asyncio.gather(self._configs.read_to_end(), self._store.read_to_end())
         return {"sources": self._sources(), "sinks": await self._sinks()}
 
-    async def remove(self, name: str, group: str | None, origin: ChangeOrigin) -> MessageAnswer:
+    async def remove(self, name: str, group: str | None, origin: ChangeOrigin) -> MessageResponse:
         """Remove the source offsets of a deleted connector, or the sink's `group` if named. The change is journaled:
         it appears in the history, and is finished after a crash. Conflict if the offsets are in use, NotFound if there
         are no offsets."""
@@ -63,12 +63,12 @@ class Orphans:
             return False
         return group in await self._groups.empty_groups()
 
-    def _sources(self) -> list[OrphanedSourceAnswer]:
+    def _sources(self) -> list[OrphanedSourceResponse]:
         existing = set(self._configs.names())
         names = [name for name in self._store.names() if name not in existing]
         return [{"connector": name, "partitions": len(self._store.offsets(name))} for name in names]
 
-    async def _sinks(self) -> list[OrphanedSinkAnswer]:
+    async def _sinks(self) -> list[OrphanedSinkResponse]:
         used = await self._used()
         groups = [g for g in await self._groups.empty_groups() if g.startswith(_GROUP) and g not in used]
         committed = await asyncio.gather(*(self._groups.committed(g) for g in groups[:_MAX_GROUPS]))

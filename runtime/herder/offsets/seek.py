@@ -1,6 +1,6 @@
 """Resolves positions of a seek, such as a time, to a sink's offsets, and counts the records read again or skipped.
 
-Changes nothing: the answer's `offsets` can be sent with PATCH /connectors/{name}/offsets.
+Changes nothing: the response's `offsets` can be sent with PATCH /connectors/{name}/offsets.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from runtime.herder.answers import ResolvedAnswer, SeekAnswer
 from runtime.herder.errors import BadRequest
 from runtime.herder.offsets.stored_offsets import PARTITION, TOPIC, sink_entry
+from runtime.herder.responses import ResolvedResponse, SeekResponse
 from runtime.kafka.clients.kafka_python import TopicPartition
 from runtime.kafka.positions import Offsets, Positions, partitions_of
 
@@ -145,7 +145,7 @@ class SeekResolver:
 
     async def resolve(
         self, committed: Mapping[TopicPartition, int], reads: Callable[[str], bool], wanted: Sequence[SeekTarget]
-    ) -> ResolvedAnswer:
+    ) -> ResolvedResponse:
         """`reads` returns whether the sink reads a topic. BadRequest for a target that matches no partition."""
         topics = await self._positions.partitions()
         named = {target.topic for target in wanted}
@@ -206,7 +206,7 @@ def _goal(moment: Edge | Relative | Absolute, at: TopicPartition, known: _Known)
             return offset
 
 
-def _change(at: TopicPartition, goal: int, known: _Known) -> SeekAnswer:
+def _change(at: TopicPartition, goal: int, known: _Known) -> SeekResponse:
     """The effect of seeking to an offset. A sink without a committed offset starts at the beginning."""
     begin, end = known.beginnings.get(at, 0), known.ends[at]
     now = min(max(known.committed.get(at, begin), begin), end)

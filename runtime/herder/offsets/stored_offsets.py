@@ -105,7 +105,7 @@ class StoredOffsets:
 
     async def shown(self, name: str, group: str | None) -> list[OffsetEntry]:
         """As read(), for requests that only show offsets. An open transaction of the connector, which a killed process
-        may have left, delays the answer by SHOWN_WAIT seconds at most; its offsets are not included."""
+        may have left, delays the response by SHOWN_WAIT seconds at most; its offsets are not included."""
         if group is not None:
             return await self.read(name, group)
         with suppress(TransactionOpen):

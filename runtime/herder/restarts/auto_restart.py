@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from runtime.api.errors import ConfigError
 from runtime.config.providers import Providers
 from runtime.config.restart_policy import PREFIX, RestartPolicy, policy_of
-from runtime.herder.answers import RestartsAnswer
+from runtime.herder.responses import RestartsResponse
 from runtime.herder.restarts.restart_record import RestartRecord, RestartRecords, digest
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.status_board import reason_of
@@ -136,7 +136,7 @@ class AutoRestarts:
 
     # views
 
-    def answer(self, name: str) -> RestartsAnswer:
+    def response(self, name: str) -> RestartsResponse:
         """GET /connectors/{name}/restarts."""
         stored = self._configs.connector(name)
         policy = RestartPolicy() if stored is None else self._policy(stored)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from runtime.config.secret_values import Secrets
-from runtime.herder.answers import EntryAnswer
+from runtime.herder.responses import EntryResponse
 from runtime.herder.status.error_board import ErrorBoard
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.meter_board import MeterBoard
@@ -23,7 +23,7 @@ StateListener = Callable[[str, int, State, "str | None", bool], None]
 """Called with a connector's name, its unit (a task, or protocol.CONNECTOR), the state that this worker reports, the
 trace, and whether another start may succeed."""
 
-Entry = Callable[[str], EntryAnswer | None]
+Entry = Callable[[str], EntryResponse | None]
 """Returns the `{"name", "status", "info"}` of a connector; None if the connector does not exist."""
 
 

@@ -107,7 +107,7 @@ class ControlLink:
                 if name == "log":
                     self._logged(*argument)
                 else:
-                    self._pool.submit(self._answer, number, link, name, argument)
+                    self._pool.submit(self._respond, number, link, name, argument)
         except InvalidFrameError as error:
             _log.error("%s, and is terminated", error)
         except HostLostError:
@@ -122,12 +122,12 @@ class ControlLink:
                 self._ended = True
                 self._ordering.notify()
 
-    def _answer(self, number: int, link: int, name: str, argument: Any) -> None:
-        answer = None
+    def _respond(self, number: int, link: int, name: str, argument: Any) -> None:
+        response = None
         reason: str | None = None
         context, call = self._contexts.get(link, (contextvars.copy_context(), _closed))
         try:
-            answer = context.copy().run(call, name, argument)
+            response = context.copy().run(call, name, argument)
         except Exception as error:
             reason = str(error) or type(error).__name__
         if not number:
@@ -135,7 +135,7 @@ class ControlLink:
                 _log.warning("A request of a Java plugin failed: %s: %s", name, reason)
             return
         try:
-            self._send(["answer", number, reason, answer])
+            self._send(["answer", number, reason, response])
         except HostLostError:
             _log.debug("The JVM has ended before it received a response")
 

@@ -76,7 +76,7 @@ class PluginObject:
         self.owner = threading.get_ident()
         self._context, self._closed = context, closed
 
-    def answer(self, name: str, argument: Any) -> Any:
+    def respond(self, name: str, argument: Any) -> Any:
         """Answers a call of the plugin's context, or takes its metrics."""
         if name != "metrics":
             return self._context(name, argument)
@@ -154,7 +154,7 @@ class TaskHostJvm:
         number = link.number
         made = PluginObject(self, link, context, self._object_closed)
         owner = log_context.current()
-        self._control.register(number, made.answer)
+        self._control.register(number, made.respond)
         self.used = time.monotonic()
         with self._lock:
             self._objects[number] = made  # before the constructor runs, which may end the JVM or hang

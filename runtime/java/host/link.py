@@ -38,8 +38,8 @@ class Link:
         self._writer, self._schemas = FrameWriter(), SchemaReader()
         self._turn = threading.Lock()
         self.posted = ""
-        """The name of a call that has been sent and whose answer has not been collected."""
-        self._early: FrameReader | None = None  # that answer, if another call had to receive it
+        """The name of a call that has been sent and whose response has not been collected."""
+        self._early: FrameReader | None = None  # that response, if another call had to receive it
         self.closed = False
         self._limit: RunLimit | None = None
         self.caller = 0
@@ -65,7 +65,7 @@ class Link:
             return self._written(name, arguments, batch)
 
     def post(self, call: Prepared) -> None:
-        """Send a call without waiting for its answer: collect() returns it. Other calls may follow meanwhile. Raises
+        """Send a call without waiting for its response: collect() returns it. Other calls may follow meanwhile. Raises
         HostLostError."""
         with self._turn:
             self._send(call)
@@ -117,7 +117,7 @@ class Link:
         return frame
 
     def _late(self, name: str) -> CallTimeoutError:
-        self._connection.shutdown(socket.SHUT_RDWR)  # the answer must not be taken for that of another call
+        self._connection.shutdown(socket.SHUT_RDWR)  # the response must not be taken for that of another call
         return CallTimeoutError(name)
 
     @staticmethod

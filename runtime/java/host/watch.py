@@ -19,8 +19,8 @@ _log = logging.getLogger(__name__)
 INTERVAL = 1.0  # seconds between two checks, and between two questions to a JVM
 LEAK_TIMEOUT = 5.0  # seconds after an interrupt until a JVM is replaced, as for slots
 MOVE_TIMEOUT = 15.0  # seconds that the other tasks of a JVM have to commit and to end before it is replaced
-SILENCE_TIMEOUT = 8.0  # seconds without an answer, in which the JVM did not wait for a processor
-MAX_SILENCE = 30.0  # seconds without an answer at all
+SILENCE_TIMEOUT = 8.0  # seconds without a response, in which the JVM did not wait for a processor
+MAX_SILENCE = 30.0  # seconds without a response at all
 IDLE_TIMEOUT = 60.0  # seconds for which a JVM without objects is kept
 
 Move = Callable[["frozenset[int]", str], None]
@@ -103,11 +103,11 @@ class HostWatch:
 @dataclass(slots=True, eq=False)
 class _Watched:
     jvm: TaskHostJvm
-    status: JvmStatus | None = None  # the last answer
+    status: JvmStatus | None = None  # the last response
     reason: str = ""
     replaced_since: float | None = None
     idle: bool = False  # retired because it had no objects
-    _asked: float | None = None  # when the question was asked whose answer is missing
+    _asked: float | None = None  # when the question was asked whose response is missing
     _delay: Delay | None = field(default=None)
 
     def ask(self) -> None:

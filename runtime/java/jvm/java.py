@@ -61,11 +61,11 @@ def _program() -> Path:
 
 def _version(program: Path) -> str:
     try:
-        answer = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=20, check=True)
+        response = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError) as error:
         # The /usr/bin/java of macOS only prints where to get Java.
         raise JavaError(f"{program} does not run ({error}): {ADVICE}") from error
-    output = answer.stderr + answer.stdout
+    output = response.stderr + response.stdout
     found = re.search(r'version "([^"]+)"', output)
     if not found:
         raise JavaError(f"{program} -version printed no version: {ADVICE}")

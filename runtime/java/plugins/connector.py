@@ -80,8 +80,8 @@ class JavaSourceConnector(JavaConnector, SourceConnector):
     """A Java source connector."""
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
-        answer = self.plugin.call("exactly_once_support", dict(config))
-        return None if answer is None else ExactlyOnceSupport(answer)
+        response = self.plugin.call("exactly_once_support", dict(config))
+        return None if response is None else ExactlyOnceSupport(response)
 
     def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> bool:
         return bool(self.plugin.call("transaction_boundaries", dict(config)) == "SUPPORTED")

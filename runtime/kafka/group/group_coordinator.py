@@ -72,7 +72,7 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
         super().__init__(client, **configs)
         self.heartbeat = ConfirmingHeartbeat(**self.config)
         self._ownership, self._describe, self._lead, self._on_lost = ownership, describe, lead, on_lost
-        self._join_answered = 0.0
+        self._joined = 0.0
         self.join_sent: float | None = None
         """When the pending JoinGroup was sent (lease_time()); None while none is pending."""
         self.assignment: Assignment | None = None
@@ -95,7 +95,7 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
         ]
 
     def _process_join_group_response(self, response: Any, send_time: float) -> Any:
-        self._join_answered, self.join_sent = lease_time(), None
+        self._joined, self.join_sent = lease_time(), None
         return super()._process_join_group_response(response, send_time)
 
     async def _do_join_and_sync_async(self) -> Any:
@@ -136,7 +136,7 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
             raise KafkaProblem(f"the assignment of the leader is not Connect's: {e}") from None
         self._ownership.apply(found)
         self.assignment = found
-        self.heartbeat.confirm(self._join_answered)  # SyncGroup was sent later, and counts as a heartbeat
+        self.heartbeat.confirm(self._joined)  # SyncGroup was sent later, and counts as a heartbeat
 
     def reset_generation(self, member_id: str = "") -> None:
         """Without a member id the membership is lost, or has not started. With a member id the worker only missed a

@@ -140,9 +140,9 @@ async def _fetch_headers(
     for leader, partitions in leaders.items():
         left = {(at.topic, at.partition): starts[at.topic, at.partition] for at in partitions}
         while left:
-            answer = await admin._manager.send(_request(left), node_id=leader)
-            _raise_refused(answer.error_code)
-            for topic in answer.responses:
+            response = await admin._manager.send(_request(left), node_id=leader)
+            _raise_refused(response.error_code)
+            for topic in response.responses:
                 for part in topic.partitions:
                     _raise_refused(part.error_code)
                     at = topic.topic, part.partition_index

@@ -58,7 +58,7 @@ class PendingLetter:
 
     def result(self, timeout: float | None = None) -> None:
         """Wait for the response. TimeoutError after `timeout` seconds, ConnectError if Kafka refuses the record."""
-        self._letters.await_answer(self._batch, timeout)
+        self._letters.await_response(self._batch, timeout)
 
 
 class DeadLetters:
@@ -175,7 +175,7 @@ class DeadLetters:
         self._producer.poll(0)
         return batch.delivered
 
-    def await_answer(self, batch: InFlight, timeout: float | None) -> None:
+    def await_response(self, batch: InFlight, timeout: float | None) -> None:
         """Wait until Kafka has answered for all letters of a batch. TimeoutError after `timeout` seconds."""
         deadline = None if timeout is None else time.monotonic() + timeout
         give_up: float | None = None

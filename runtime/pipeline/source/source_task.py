@@ -25,7 +25,7 @@ from runtime.pipeline.tolerance import Policy, Tolerance
 if TYPE_CHECKING:
     from runtime.api.data.record import SourceRecord
     from runtime.model.task_spec import SourceOffset, TaskSpec
-    from runtime.pipeline.port import OffsetsRead, SlotHost, StartAnswer
+    from runtime.pipeline.port import OffsetsRead, SlotHost, StartResponse
     from runtime.pipeline.source.delivery import SourceDelivery
     from runtime.pipeline.source.source_offsets import CommittedOffsets
     from runtime.pipeline.task.control import TaskControl
@@ -36,7 +36,7 @@ def confirm_start(spec: TaskSpec, host: SlotHost, control: TaskControl) -> Seque
     topic to its end; while it is suspended, the task waits, at most until the slot's lease expires.
 
     TaskLostError if the task must not start, ConnectError if it never can."""
-    responses: queue.SimpleQueue[StartAnswer] = queue.SimpleQueue()
+    responses: queue.SimpleQueue[StartResponse] = queue.SimpleQueue()
     host.confirm_start(spec, responses.put)
     while True:
         control.check()

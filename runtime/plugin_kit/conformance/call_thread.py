@@ -27,17 +27,17 @@ class CallThread:
 
     def call(self, name: str, function: Callable[..., T], *args: Any, seconds: float = _GIVE_UP) -> T:
         """The result of the function, or its exception. CheckFailed if it takes more than `seconds`."""
-        answers: queue.SimpleQueue[tuple[bool, Any]] = queue.SimpleQueue()
+        results: queue.SimpleQueue[tuple[bool, Any]] = queue.SimpleQueue()
 
-        def answer() -> None:
+        def run() -> None:
             try:
-                answers.put((True, function(*args)))
+                results.put((True, function(*args)))
             except BaseException as error:  # third-party code
-                answers.put((False, error))
+                results.put((False, error))
 
-        self._calls.put(answer)
+        self._calls.put(run)
         try:
-            returned, result = answers.get(timeout=seconds)
+            returned, result = results.get(timeout=seconds)
         except queue.Empty:
             raise CheckFailed(
                 f"{name} did not return within {seconds:g} s",

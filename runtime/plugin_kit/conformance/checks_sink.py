@@ -191,9 +191,9 @@ def alter_offsets(case: SinkCase) -> str:
         for offset in (1, None):
             connector: SinkConnector = case.connector()
             try:
-                answer = connector.alter_offsets(config, {partition: offset})
+                response = connector.alter_offsets(config, {partition: offset})
             except UnsupportedOffsetsError as error:
                 return f"not supported by the connector: {error}"
-            if not isinstance(answer, bool):
-                raise CheckFailed(f"alter_offsets() returned {answer!r}", "Return True or False")
-    return "checks offsets" if answer else "does not check offsets, and says so (returns False)"
+            if not isinstance(response, bool):
+                raise CheckFailed(f"alter_offsets() returned {response!r}", "Return True or False")
+    return "checks offsets" if response else "does not check offsets, and says so (returns False)"

@@ -179,8 +179,8 @@ def alter_offsets(case: SourceCase) -> str:
             return connector.alter_offsets(config, [(partition, offsets)])
 
         try:
-            checks = _answer(lambda: alter(offset), f"of its own offset {offset}")
-            _answer(lambda: alter(None), "of a reset")
+            checks = _confirmed(lambda: alter(offset), f"of its own offset {offset}")
+            _confirmed(lambda: alter(None), "of a reset")
         except UnsupportedOffsetsError as error:
             return f"not supported by the connector: {error}"
         if not checks:
@@ -190,30 +190,32 @@ def alter_offsets(case: SourceCase) -> str:
     return "checks offsets, refuses invalid ones"
 
 
-def _answer(alter: Callable[[], bool], what: str) -> bool:
+def _confirmed(alter: Callable[[], bool], what: str) -> bool:
     try:
-        answer = alter()
+        response = alter()
     except UnsupportedOffsetsError:
         raise
     except ConnectError as error:
         raise CheckFailed(
             f"alter_offsets() refuses a change {what}: {error}", "Accept what the task produces"
         ) from error
-    if not isinstance(answer, bool):
-        raise CheckFailed(f"alter_offsets() returned {answer!r}", "Return True if it has checked the offsets, or False")
-    return answer
+    if not isinstance(response, bool):
+        raise CheckFailed(
+            f"alter_offsets() returned {response!r}", "Return True if it has checked the offsets, or False"
+        )
+    return response
 
 
 def _expect_refusal(alter: Callable[[], bool], what: str) -> None:
     try:
-        answer = alter()
+        response = alter()
     except ConnectError:
         return
     except Exception as error:  # third-party code
         raise CheckFailed(
             f"alter_offsets() raised {type(error).__name__} for {what}: {error}", "Raise ConnectError with the reason"
         ) from error
-    if answer:
+    if response:
         raise CheckFailed(
             f"alter_offsets() returned True for {what}, from which no task can continue",
             "Return True only for offsets that were checked; raise ConnectError for invalid ones",

@@ -175,11 +175,11 @@ def _batch(schema: Schema | None, value: Any) -> SinkBatch:
 
 def decides(case: PredicateCase) -> str:
     """test() returns True or False for every record, and never raises another error than DataError."""
-    answers = {True: 0, False: 0}
+    responses = {True: 0, False: 0}
     with _opened(case) as predicate:
         for record in (*_records(VALUES), *_bare_records(VALUES)):
             try:
-                answer = predicate.test(record)
+                response = predicate.test(record)
             except DataError:
                 continue
             except Exception as error:  # third-party code
@@ -187,14 +187,14 @@ def decides(case: PredicateCase) -> str:
                     f"test() raised {type(error).__name__} for the value {record.value!r}: {error}",
                     "Return False for records without what is asked for",
                 ) from error
-            if not isinstance(answer, bool):
-                raise CheckFailed(f"test() returned {answer!r}", "Return True or False")
-            answers[answer] += 1
-    return f"{answers[True]} match, {answers[False]} do not"
+            if not isinstance(response, bool):
+                raise CheckFailed(f"test() returned {response!r}", "Return True or False")
+            responses[response] += 1
+    return f"{responses[True]} match, {responses[False]} do not"
 
 
 def decides_batches(case: PredicateCase) -> str:
-    """If whole batches are tested, the answers are those of single records."""
+    """If whole batches are tested, the responses are those of single records."""
     with _opened(case) as predicate:
         method = batch_method(predicate, "test", "test_batch")
         if method is None or getattr(method, "__func__", None) is Predicate.test_batch:
@@ -203,15 +203,15 @@ def decides_batches(case: PredicateCase) -> str:
         for schema, value in VALUES:
             batch = _batch(schema, value)
             try:
-                answer = method(batch.values, batch)
+                response = method(batch.values, batch)
             except MixedBatchError:
                 continue
-            if answer is None:
+            if response is None:
                 continue
             compared += 1
-            if any(predicate.test(record) is not answer for record in batch.records):
+            if any(predicate.test(record) is not response for record in batch.records):
                 raise CheckFailed(
-                    f"test_batch() returned {answer} for the value {value!r}, but test() the opposite",
+                    f"test_batch() returned {response} for the value {value!r}, but test() the opposite",
                     "Both methods must have the same result",
                 )
     return f"{compared} batches"

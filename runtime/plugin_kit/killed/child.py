@@ -19,7 +19,7 @@ from runtime.api.data.schema import STRING_SCHEMA
 from runtime.model.states import ConnectorType, State
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.load import load_task
-from runtime.pipeline.port import OffsetsRead, OffsetText, StartAnswer
+from runtime.pipeline.port import OffsetsRead, OffsetText, StartResponse
 from runtime.pipeline.produce.producers import Producers
 from runtime.pipeline.sink.sink_task import SinkWorker
 from runtime.pipeline.source.source_task import SourceWorker
@@ -57,7 +57,7 @@ class ChildHost:
     def read_offsets(self, spec: TaskSpec, partitions: Sequence[str], answered: Callable[[OffsetsRead], None]) -> None:
         answered("offsets can be read in start() only, since there is no worker")
 
-    def confirm_start(self, spec: TaskSpec, answered: Callable[[StartAnswer], None]) -> None:
+    def confirm_start(self, spec: TaskSpec, answered: Callable[[StartResponse], None]) -> None:
         answered(spec.offsets)
 
     def log(self, level: str, logger: str, message: str, context: str) -> None:

@@ -29,10 +29,10 @@ from runtime.herder.group.group import Group
 from runtime.herder.group.leader import worker_id
 from runtime.kafka.errors import KafkaProblem
 from runtime.rest.forwarding.request_copies import RequestCopies
-from runtime.rest.forwarding.worker_clients import PeerAnswer, WorkerClients, WorkerUnreachable
-from runtime.rest.http.answers import JSON
+from runtime.rest.forwarding.worker_clients import PeerResponse, WorkerClients, WorkerUnreachable
 from runtime.rest.http.parameters import parameter
 from runtime.rest.http.receiving import unread
+from runtime.rest.http.responses import JSON
 from runtime.rest.resource import Handler
 
 log = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class Forwarding:
         self._rebalance_time = rebalance_time
 
     async def at_leader(self, request: Request, handler: Handler) -> Response:
-        """The answer of the leader: of this handler if this worker leads."""
+        """The response of the leader: of this handler if this worker leads."""
         return await self._settled(lambda: self._at_leader(request, handler))
 
     async def _at_leader(self, request: Request, handler: Handler) -> Response:
@@ -98,7 +98,7 @@ class Forwarding:
     async def at_owner(
         self, request: Request, unit: Unit, exists: Callable[[Unit], object], handler: Handler
     ) -> Response:
-        """The answer of the worker that owns a connector or task. Only the leader knows all owners, so the request
+        """The response of the worker that owns a connector or task. Only the leader knows all owners, so the request
         takes the way through the leader, where `exists` raises NotFound for an unknown unit."""
         return await self._settled(lambda: self._at_owner(request, unit, exists, handler))
 
@@ -117,14 +117,14 @@ class Forwarding:
         return await self._forward(request, lambda: group.owner_url(*own), "Worker")
 
     async def at_worker(self, request: Request, worker_id: str, handler: Handler) -> Response:
-        """The answer of the worker with this id, if it is another one of the group and the client allows forwarding."""
+        """The response of the worker with this id, if it is another one and the client allows forwarding."""
         url = next((w.url for w in self._group.peers() if w.worker_id == worker_id), None)
         if url is None or parameter(request, "forward"):
             return await handler(request)
         return _returned(request, url, await self._clients.send(url, self._copies.of(request, b"", "false", url)))
 
     async def _settled(self, attempt: Callable[[], Awaitable[Response]]) -> Response:
-        """The answer of the first attempt during which the roles do not change, within a limited time: a worker may
+        """The response of the first attempt during which the roles do not change, within a limited time: a worker may
         become the leader while it tries to reach the former one."""
         deadline = time.monotonic() + min(FAILOVER_TIME, self._rebalance_time)
         while True:
@@ -165,19 +165,19 @@ class Forwarding:
                 raise Unavailable(self._group.cannot_lead) if self._group.cannot_lead else _RolesChanged(NO_LEADER)
             try:
                 copy = self._copies.of(request, body, "false" if hops else "true", url, onward=onward)
-                answer = await self._clients.send(url, copy, role)
+                response = await self._clients.send(url, copy, role)
             except WorkerUnreachable:
                 if time.monotonic() > deadline:
                     raise
             else:
-                if not _unserved(answer):
+                if not _unserved(response):
                     break
                 if time.monotonic() > deadline:
                     raise Conflict(NO_LEADER)
             await asyncio.sleep(FAILOVER_INTERVAL)
-        if answer.status < 400:
+        if response.status < 400:
             await self._catch_up()
-        return _returned(request, url, answer)
+        return _returned(request, url, response)
 
     async def _catch_up(self) -> None:
         """Read what the leader has written, so that the client's next request to this worker sees its change."""
@@ -188,32 +188,32 @@ class Forwarding:
             log.info("A forwarded change is not visible at this worker yet: %s", e)
 
 
-def _unserved(answer: PeerAnswer) -> bool:
+def _unserved(response: PeerResponse) -> bool:
     """Whether the worker's listener is open but its API is not served, as that of an Apache worker while it starts and
     ends. Errors of the API have a body."""
-    return answer.status == 404 and not answer.body
+    return response.status == 404 and not response.body
 
 
-def _returned(request: Request, url: str, answer: PeerAnswer) -> Response:
+def _returned(request: Request, url: str, response: PeerResponse) -> Response:
     """The answer for the client. Unavailable if no worker's API answers so: a browser must not show a page that any
     member of the group has sent."""
-    if not _is_of_api(answer):
+    if not _is_of_api(response):
         raise Unavailable(
-            f"The response of worker {worker_id(url)} ({answer.status}) is not one of Connect's API. The worker may "
+            f"The response of worker {worker_id(url)} ({response.status}) is not one of Connect's API. The worker may "
             "have carried out the request: check before trying again"
         )
-    given = {name: answer.headers.get(name, "") for name in _RETURNED}
+    given = {name: response.headers.get(name, "") for name in _RETURNED}
     headers = {name: value for name, value in given.items() if value and value.isascii()}
-    if location := answer.headers.get("location"):
+    if location := response.headers.get("location"):
         headers["location"] = _at_same_host(request, location)
-    return Response(answer.body, answer.status, headers)
+    return Response(response.body, response.status, headers)
 
 
-def _is_of_api(answer: PeerAnswer) -> bool:
-    """Whether the answer is JSON, or has no body. Errors of Connect's router have no Content-Type (FACTS.md, 1)."""
-    kind = answer.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-    is_json = kind == JSON and answer.body.lstrip()[:1] in (b"{", b"[")
-    return (200 <= answer.status < 300 or 400 <= answer.status < 600) and (is_json or not answer.body)
+def _is_of_api(response: PeerResponse) -> bool:
+    """Whether the response is JSON, or has no body. Errors of Connect's router have no Content-Type (FACTS.md, 1)."""
+    kind = response.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    is_json = kind == JSON and response.body.lstrip()[:1] in (b"{", b"[")
+    return (200 <= response.status < 300 or 400 <= response.status < 600) and (is_json or not response.body)
 
 
 def _at_same_host(request: Request, location: str) -> str:

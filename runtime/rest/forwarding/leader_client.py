@@ -13,8 +13,8 @@ from runtime.herder.group.session_keys import SessionKeys
 from runtime.kafka.formats import compact
 from runtime.rest.forwarding.forwarding import NO_LEADER
 from runtime.rest.forwarding.request_copies import RequestCopies
-from runtime.rest.forwarding.worker_clients import PeerAnswer, WorkerClients, message_of
-from runtime.rest.http.answers import JSON
+from runtime.rest.forwarding.worker_clients import PeerResponse, WorkerClients, message_of
+from runtime.rest.http.responses import JSON
 from runtime.rest.internal import ALGORITHM_HEADER, SIGNATURE_HEADER
 from runtime.storage.configs import ConfigStore, StoredConnector
 
@@ -42,11 +42,11 @@ class LeaderClient:
             await self._configs.put_tasks(name, configs)
             return
         body = compact([dict(config) for config in configs])
-        answer = await self._send("POST", name, "tasks", body, f"&revision={stored.revision}")
-        if answer.status >= 400:
+        response = await self._send("POST", name, "tasks", body, f"&revision={stored.revision}")
+        if response.status >= 400:
             raise HerderError(
-                f"The leader did not accept the task configs of connector {name}: {message_of(answer)} "
-                f"({answer.status})"
+                f"The leader did not accept the task configs of connector {name}: {message_of(response)} "
+                f"({response.status})"
             )
         await self._configs.read_to_end()
 
@@ -57,13 +57,13 @@ class LeaderClient:
         if self._group.leads:
             await self._fencing.fence_earlier(name)
             return
-        answer = await self._send("PUT", name, "fence", b"")
-        if answer.status >= 400:
-            message = f"{message_of(answer)} (the leader's answer, {answer.status})"
-            raise _REFUSALS.get(answer.status, Unavailable)(message)
+        response = await self._send("PUT", name, "fence", b"")
+        if response.status >= 400:
+            message = f"{message_of(response)} (the leader's answer, {response.status})"
+            raise _REFUSALS.get(response.status, Unavailable)(message)
         await self._configs.read_to_end()
 
-    async def _send(self, method: str, name: str, what: str, body: bytes, query: str = "") -> PeerAnswer:
+    async def _send(self, method: str, name: str, what: str, body: bytes, query: str = "") -> PeerResponse:
         url = self._group.leader_url
         if url is None:
             raise Conflict(NO_LEADER)

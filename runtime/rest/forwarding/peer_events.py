@@ -59,9 +59,9 @@ class PeerEvents:
     def _target(self, worker_id: str) -> str:
         return f"/events/own?after={quote(self._last.get(worker_id, ''))}"
 
-    def _take(self, answers: Mapping[str, Any]) -> None:
-        answered = {worker: answer for worker, answer in answers.items() if answer is not None}
-        self._progress.reported({worker: answer["progress"] for worker, answer in answered.items()})
-        self._last = {worker: answer["last"] for worker, answer in answered.items()}
-        for notice in (notice for answer in answered.values() for notice in answer["notices"][-MAX_NOTICES:]):
+    def _take(self, responses: Mapping[str, Any]) -> None:
+        answered = {worker: response for worker, response in responses.items() if response is not None}
+        self._progress.reported({worker: response["progress"] for worker, response in answered.items()})
+        self._last = {worker: response["last"] for worker, response in answered.items()}
+        for notice in (notice for response in answered.values() for notice in response["notices"][-MAX_NOTICES:]):
             self._log.publish("notice", notice, own=False)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import httpx  # imported when the first request is sent: it takes 0.1 s
 
 REQUEST_TIMEOUT = 90.0
-"""Seconds that another worker may take for an answer, as in Connect."""
+"""Seconds that another worker may take for a response, as in Connect."""
 
 CONNECT_TIMEOUT = 3.0
 """Seconds until a connection must be established."""
@@ -32,8 +32,8 @@ KEEP_ALIVE = 10.0
 MAX_CLIENTS = 64
 """Workers whose connections are kept."""
 
-MAX_ANSWER = 16 * 1024 * 1024
-"""Bytes of an answer. The largest have all offsets of a connector, or a group with many thousand tasks."""
+MAX_RESPONSE = 16 * 1024 * 1024
+"""Bytes of a response. The largest have all offsets of a connector, or a group with many thousand tasks."""
 
 _UNSENT = "{name} cannot be reached at {url}: {why}. Nothing was changed. {remedy}"
 _ADDRESS = (
@@ -52,8 +52,8 @@ class WorkerUnreachable(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class PeerAnswer:
-    """The answer of another worker. Names of headers are in lower case."""
+class PeerResponse:
+    """The response of another worker. Names of headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -79,7 +79,7 @@ class WorkerClients:
         self._tls, self._transport = tls, transport
         self._clients: dict[str, httpx.AsyncClient] = {}
 
-    async def send(self, url: str, request: WorkerRequest, role: str = "Worker") -> PeerAnswer:
+    async def send(self, url: str, request: WorkerRequest, role: str = "Worker") -> PeerResponse:
         """Send a request to the worker at this URL (`http://host:port/`). `role` names the worker in messages.
 
         Conflict if the request was not sent, and WorkerUnreachable if repeating it may help; Unavailable if the worker
@@ -88,7 +88,7 @@ class WorkerClients:
 
         where = {"name": f"{role} {worker_id(url)}", "url": url}
         try:
-            async with asyncio.timeout(request.timeout):  # httpx limits each read, not the whole answer
+            async with asyncio.timeout(request.timeout):  # httpx limits each read, not the whole response
                 return await self._exchange(url, request)
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as e:
             raise Conflict(_UNSENT.format(**where, why=_reason(e), remedy=_ADDRESS)) from None
@@ -105,7 +105,7 @@ class WorkerClients:
         except httpx.HTTPError as e:
             raise Unavailable(_SENT.format(**where, why=_reason(e))) from None
 
-    async def _exchange(self, url: str, request: WorkerRequest) -> PeerAnswer:
+    async def _exchange(self, url: str, request: WorkerRequest) -> PeerResponse:
         import httpx
 
         async with (await self._client(url)).stream(
@@ -115,13 +115,13 @@ class WorkerClients:
             headers=dict(request.headers),
             timeout=httpx.Timeout(request.timeout, connect=min(CONNECT_TIMEOUT, request.timeout)),
             extensions={"target": request.target.encode("ascii")},
-        ) as answer:
+        ) as response:
             body = bytearray()
-            async for chunk in answer.aiter_raw():  # compressed bodies were not asked for
+            async for chunk in response.aiter_raw():  # compressed bodies were not asked for
                 body += chunk
-                if len(body) > MAX_ANSWER:
-                    raise httpx.ReadError(f"its response is larger than {MAX_ANSWER // 2**20} MiB")
-            return PeerAnswer(answer.status_code, {k.lower(): v for k, v in answer.headers.items()}, bytes(body))
+                if len(body) > MAX_RESPONSE:
+                    raise httpx.ReadError(f"its response is larger than {MAX_RESPONSE // 2**20} MiB")
+            return PeerResponse(response.status_code, {k.lower(): v for k, v in response.headers.items()}, bytes(body))
 
     async def close(self) -> None:
         """Close all connections."""
@@ -148,12 +148,12 @@ class WorkerClients:
         return client
 
 
-def message_of(answer: PeerAnswer) -> str:
+def message_of(response: PeerResponse) -> str:
     """The message of an error in Connect's format, otherwise the whole body."""
     try:
-        return str(orjson.loads(answer.body)["message"])
+        return str(orjson.loads(response.body)["message"])
     except (ValueError, KeyError, TypeError):
-        return answer.body.decode(errors="replace")
+        return response.body.decode(errors="replace")
 
 
 def _is_tls(e: BaseException) -> bool:

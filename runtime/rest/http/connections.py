@@ -39,10 +39,10 @@ class ConnectionLimits:
     """Seconds between two requests."""
 
     linger_timeout: float = 2.0
-    """Seconds for which a client may continue to send a body after the answer, or take to close."""
+    """Seconds for which a client may continue to send a body after the response, or take to close."""
 
     unread_timeout: float = 20.0
-    """Seconds that a client may take to read about 50 kB of its answer (asyncio's water marks)."""
+    """Seconds that a client may take to read about 50 kB of its response (asyncio's water marks)."""
 
     unread_bytes: int = 256 * 1024 * 1024
     """Bytes of answers that all clients together may leave unread."""
@@ -64,12 +64,12 @@ class HttpConnection(Protocol):
 
     conn: h11.Connection
     transport: asyncio.Transport
-    served: bool  # an answer has been sent
+    served: bool  # a response has been sent
 
     @property
     def idle(self) -> bool: ...
     @property
-    def answering(self) -> bool: ...
+    def responding(self) -> bool: ...
 
 
 class AcceptedConnection:
@@ -87,12 +87,12 @@ class AcceptedConnection:
     def rank(self) -> int | None:
         """The order of closing; None for a request in progress.
 
-        0: still sending after its answer; 1: without a request; 2: slow to send a body; 3: not reading its answer.
+        0: still sending after its response; 1: without a request; 2: slow to send a body; 3: not reading its response.
         """
         if self.protocol is None or self.protocol.idle:
             return 1
         if self.protocol.conn.their_state is h11.SEND_BODY:
-            if not self.protocol.answering:
+            if not self.protocol.responding:
                 return 0
             return 2 if time.monotonic() - self.since > self._limits.linger_timeout else None
         return 3 if self.unread and time.monotonic() - self.last_read > self._limits.linger_timeout else None

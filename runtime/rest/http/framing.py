@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from runtime.rest.http.answers import error
+from runtime.rest.http.responses import error
 
 
 class UnambiguousFraming:

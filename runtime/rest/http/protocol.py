@@ -11,8 +11,8 @@ import h11
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from runtime.rest.http.answers import error
 from runtime.rest.http.connections import AcceptedConnection, ConnectionKey, Connections
+from runtime.rest.http.responses import error
 
 CHUNK_SIZE = 64 * 1024
 HEALTH_PATHS = ("/health", "/health/live")
@@ -26,7 +26,7 @@ class BoundedProtocol(H11Protocol):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._connection: AcceptedConnection | None = None
-        self.served = False  # an answer has been sent
+        self.served = False  # a response has been sent
 
     @property
     def idle(self) -> bool:
@@ -34,7 +34,7 @@ class BoundedProtocol(H11Protocol):
         return self.conn.their_state is h11.IDLE
 
     @property
-    def answering(self) -> bool:
+    def responding(self) -> bool:
         """Whether the request is still unanswered."""
         return self.cycle is not None and not self.cycle.response_complete
 
@@ -58,16 +58,16 @@ class BoundedProtocol(H11Protocol):
         if self._connection is not None:
             self.connections_of_server.request_ended(self._connection)
         super().on_response_complete()  # starts the next pipelined request, if any
-        if self._connection is not None and self.answering:
+        if self._connection is not None and self.responding:
             self.connections_of_server.request_started(self._connection)
 
     def send_400_response(self, msg: str) -> None:
         """Refuses a malformed body, or invalid data after the body. The application must not send a second answer."""
-        if self.answering:
+        if self.responding:
             self.cycle.disconnected = True
         try:
             super().send_400_response(msg)
-        except h11.LocalProtocolError:  # an answer has started, or must have no body since the method is HEAD
+        except h11.LocalProtocolError:  # a response has started, or must have no body since the method is HEAD
             self.transport.close()
         if (refused := sys.exc_info()[1]) is not None:
             refused.__traceback__ = None  # h11's frames refer to the error, and the traceback to this connection
@@ -100,9 +100,9 @@ def bounded(connections: Connections) -> type[BoundedProtocol]:
 
 
 def in_chunks(app: ASGIApp) -> ASGIApp:
-    """Sends large answers in chunks, so that clients that do not read hold little memory."""
+    """Sends large responses in chunks, so that clients that do not read hold little memory."""
 
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+    async def respond(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_chunks(message: Message) -> None:
             body = message.get("body", b"") if message["type"] == "http.response.body" else b""
             if len(body) <= CHUNK_SIZE:
@@ -114,11 +114,11 @@ def in_chunks(app: ASGIApp) -> ASGIApp:
 
         await app(scope, receive, send_chunks)
 
-    return answer
+    return respond
 
 
 def _only_health(app: ASGIApp) -> ASGIApp:
-    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+    async def respond(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"].rstrip("/") in HEALTH_PATHS:
             await app(scope, receive, send)
             return
@@ -126,4 +126,4 @@ def _only_health(app: ASGIApp) -> ASGIApp:
         refusal.headers["Connection"] = "close"
         await refusal(scope, receive, send)
 
-    return answer
+    return respond

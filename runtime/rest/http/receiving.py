@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.types import Scope
 
 from runtime.herder.errors import BadRequest, Unavailable
-from runtime.rest.http.answers import JSON, RouterError
 from runtime.rest.http.media import content_type
+from runtime.rest.http.responses import JSON, RouterError
 from runtime.system.json_size import max_values
 
 _T = TypeVar("_T")
@@ -171,5 +171,5 @@ def count_values(body: bytes, limit: int) -> int:
 
 
 def _untyped() -> RouterError:
-    """An answer 415 with a Content-Type, which Connect sends for this refusal only."""
+    """A response 415 with a Content-Type, which Connect sends for this refusal only."""
     return RouterError(415, {"Content-Type": JSON})

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from runtime import CONNECT_VERSION, __version__
-from runtime.rest.http.answers import JSON, json_answer
+from runtime.rest.http.responses import JSON, json_response
 from runtime.rest.openapi.json_schema import Schema, ref
 from runtime.rest.openapi.operations import OPERATIONS, ApiOperation
 from runtime.rest.openapi.schemas import SCHEMAS
@@ -85,12 +85,12 @@ def openapi_route(routes: Sequence[Route]) -> Route:
     """The route of the document, which describes these routes and itself."""
     cached: list[dict[str, Any]] = []
 
-    async def answer(_: Request) -> Response:
+    async def document(_: Request) -> Response:
         if not cached:
             cached.append(OpenApiDocument([*routes, route]).build())
-        return json_answer(cached[0])
+        return json_response(cached[0])
 
-    handler: Handler = answer
+    handler: Handler = document
     route = Route(PATH, Resource(get=handler))
     return route
 
@@ -105,21 +105,21 @@ def _operation(o: ApiOperation) -> dict[str, Any]:
     if o.body:
         content = {JSON: {"schema": ref(o.body)}}
         found["requestBody"] = {"required": o.body_required, "content": content}
-    found["responses"] = {str(status): answer for status, answer in sorted(_answers(o))}
+    found["responses"] = {str(status): response for status, response in sorted(_responses(o))}
     return found
 
 
-def _answers(o: ApiOperation) -> Iterator[tuple[int, dict[str, Any]]]:
+def _responses(o: ApiOperation) -> Iterator[tuple[int, dict[str, Any]]]:
     headers = {"X-Request-ID": {"$ref": "#/components/headers/RequestId"}}
-    for status, schema in o.answers.items():
-        answer: dict[str, Any] = {"description": "Success.", "headers": headers}
+    for status, schema in o.responses.items():
+        response: dict[str, Any] = {"description": "Success.", "headers": headers}
         if schema:
-            answer["content"] = {o.produces: {"schema": ref(schema)}}
+            response["content"] = {o.produces: {"schema": ref(schema)}}
         if o.links and status == 201:
-            answer["links"] = _links(o.links)
-        yield status, answer
+            response["links"] = _links(o.links)
+        yield status, response
     unreadable = (400,) if o.path_parameters else ()  # a path with invalid escapes, or with control characters
-    for status in {*o.errors, *_EVERYWHERE, *unreadable} - set(o.answers):
+    for status in {*o.errors, *_EVERYWHERE, *unreadable} - set(o.responses):
         content = {JSON: {"schema": ref("Error")}}
         yield status, {"description": _ERRORS[status], "headers": headers, "content": content}
     for status, description in _ROUTER.items():

@@ -1,4 +1,4 @@
-"""The table from which /openapi.json is built: parameters, bodies and answers of each path and method."""
+"""The table from which /openapi.json is built: parameters, bodies and responses of each path and method."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from runtime.rest.http.answers import JSON
+from runtime.rest.http.responses import JSON
 from runtime.rest.openapi.json_schema import NUMBER, TEXT, Schema, array
 
 _COUNT: Schema = {**NUMBER, "minimum": 0, "maximum": 999_999_999}
@@ -25,15 +25,16 @@ _USER: Mapping[str, Schema] = {
 class ApiOperation:
     """One method of one path.
 
-    `answers` maps the status of each successful answer to the name of a schema, empty for no body. `errors` are error
-    statuses in addition to those of every path. `links` are operations that take the connector's name from this one.
+    `responses` maps the status of each successful response to the name of a schema, empty for no body. `errors` are
+    error statuses in addition to those of every path. `links` are operations that take the connector's name from this
+    one.
     """
 
     method: str
     path: str
     id: str
     summary: str
-    answers: Mapping[int, str]
+    responses: Mapping[int, str]
     errors: tuple[int, ...] = ()
     query: Mapping[str, Schema] = field(default_factory=dict)
     headers: Mapping[str, Schema] = field(default_factory=dict)

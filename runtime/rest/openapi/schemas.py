@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime.herder import answers
+from runtime.herder import responses
 from runtime.rest.openapi.json_schema import (
     FLAG,
     NUMBER,
@@ -23,26 +23,26 @@ from runtime.rest.openapi.json_schema import (
 from runtime.rest.openapi.typed import schemas_of
 
 _RESPONSES: dict[str, Any] = {
-    "TaskId": answers.TaskIdAnswer,
-    "Connector": answers.InfoAnswer,
-    "Task": answers.TaskAnswer,
-    "ConnectorState": answers.StateAnswer,
-    "TaskState": answers.TaskStatusAnswer,
-    "Status": answers.StatusAnswer,
-    "Expanded": answers.ExpandedAnswer,
-    "ActiveTopics": answers.TopicsAnswer,
-    "Message": answers.MessageAnswer,
-    "Offset": answers.OffsetAnswer,
-    "Offsets": answers.DetailedOffsetsAnswer,
-    "History": answers.HistoryAnswer,
-    "Resolved": answers.ResolvedAnswer,
-    "Orphans": answers.OrphansAnswer,
-    "Stack": answers.StackAnswer,
-    "ProgressPoint": answers.ProgressPoint,
-    "ConfigHistory": answers.ConfigHistoryAnswer,
-    "Deleted": answers.DeletedAnswer,
-    "Restarts": answers.RestartsAnswer,
-    "Workers": answers.WorkersAnswer,
+    "TaskId": responses.TaskIdResponse,
+    "Connector": responses.InfoResponse,
+    "Task": responses.TaskResponse,
+    "ConnectorState": responses.StateResponse,
+    "TaskState": responses.TaskStatusResponse,
+    "Status": responses.StatusResponse,
+    "Expanded": responses.ExpandedResponse,
+    "ActiveTopics": responses.TopicsResponse,
+    "Message": responses.MessageResponse,
+    "Offset": responses.OffsetResponse,
+    "Offsets": responses.DetailedOffsetsResponse,
+    "History": responses.HistoryResponse,
+    "Resolved": responses.ResolvedResponse,
+    "Orphans": responses.OrphansResponse,
+    "Stack": responses.StackResponse,
+    "ProgressPoint": responses.ProgressPoint,
+    "ConfigHistory": responses.ConfigHistoryResponse,
+    "Deleted": responses.DeletedResponse,
+    "Restarts": responses.RestartsResponse,
+    "Workers": responses.WorkersResponse,
 }
 _PARTITION = {"partition": nullable(OBJECT), "offset": nullable(OBJECT)}
 _WHERE = {"kafka_topic": TEXT, "kafka_partition": NUMBER}

@@ -1,4 +1,4 @@
-"""JSON Schemas of the types of `runtime.herder.answers`, so that a field of a response is declared once."""
+"""JSON Schemas of the types of `runtime.herder.responses`, so that a field of a response is declared once."""
 
 from __future__ import annotations
 

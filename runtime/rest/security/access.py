@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runtime.herder.errors import Forbidden
-from runtime.rest.http.answers import error
+from runtime.rest.http.responses import error
 
 PRINCIPAL = "headrace.principal"
 """Key of the user's name in a request's scope; absent without authentication."""

@@ -1,4 +1,4 @@
-"""The audit log: user, request and status of each request, with an id that is also in the answer."""
+"""The audit log: user, request and status of each request, with an id that is also in the response."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Audit:
         scope[SCOPE_ID] = request_id
         started, status = time.monotonic(), 500
 
-        async def answering(message: Message) -> None:
+        async def respond(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -48,7 +48,7 @@ class Audit:
                 _write(scope, request_id, status, time.monotonic() - started)
             await send(message)
 
-        await self._app(scope, receive, answering)
+        await self._app(scope, receive, respond)
 
 
 def _write(scope: Scope, request_id: str, status: int, seconds: float) -> None:

@@ -18,7 +18,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runtime.herder.errors import BadRequest, Forbidden, HerderError
-from runtime.rest.http.answers import error
+from runtime.rest.http.responses import error
 from runtime.rest.security.access import READ_ONLY
 
 KEY = "headrace.allowed.hosts"

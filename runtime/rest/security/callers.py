@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runtime.herder.errors import Forbidden, HerderError
 from runtime.herder.group.session_keys import SessionKeys
-from runtime.rest.http.answers import error
+from runtime.rest.http.responses import error
 from runtime.rest.security.access import PRINCIPAL, ROLE, Role
 
 HEADER = "Headrace-Caller"

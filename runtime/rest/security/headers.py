@@ -1,4 +1,4 @@
-"""`response.http.headers.config`: extra headers of every answer, in the syntax of Jetty's HeaderFilter."""
+"""`response.http.headers.config`: extra headers of every response, in the syntax of Jetty's HeaderFilter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RULE = re.compile(r"(set|add|setDate|addDate)\s+([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s
 
 @dataclass(frozen=True, slots=True)
 class HeaderRule:
-    """One header, set or added. The value of a date is an offset from the time of the answer in milliseconds."""
+    """One header, set or added. The value of a date is an offset from the time of the response in milliseconds."""
 
     add: bool
     date: bool
@@ -57,17 +57,17 @@ def _rule(text: str) -> HeaderRule:
 
 
 class ExtraHeaders:
-    """Adds the headers of these rules to every answer."""
+    """Adds the headers of these rules to every response."""
 
     def __init__(self, app: ASGIApp, rules: tuple[HeaderRule, ...]) -> None:
         self._app, self._rules = app, rules
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def answering(message: Message) -> None:
+        async def respond(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for rule in self._rules:
                     rule.apply(headers)
             await send(message)
 
-        await self._app(scope, receive, answering if scope["type"] == "http" else send)
+        await self._app(scope, receive, respond if scope["type"] == "http" else send)

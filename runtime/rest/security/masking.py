@@ -7,7 +7,7 @@ from typing import Protocol
 
 from starlette.types import Scope
 
-from runtime.herder.answers import EntryAnswer, ExpandedAnswer, InfoAnswer, TaskAnswer
+from runtime.herder.responses import EntryResponse, ExpandedResponse, InfoResponse, TaskResponse
 from runtime.rest.security.access import Role, role_of
 
 
@@ -26,26 +26,26 @@ class Masks:
     async def config(self, scope: Scope, config: Mapping[str, str]) -> Mapping[str, str]:
         return config if _sees_passwords(scope) else await self._keys.masked(config)
 
-    async def info(self, scope: Scope, info: InfoAnswer) -> InfoAnswer:
+    async def info(self, scope: Scope, info: InfoResponse) -> InfoResponse:
         """A connector's info."""
         if _sees_passwords(scope):
             return info
         return {**info, "config": await self._keys.masked(info["config"])}
 
-    async def entry(self, scope: Scope, entry: EntryAnswer) -> EntryAnswer:
+    async def entry(self, scope: Scope, entry: EntryResponse) -> EntryResponse:
         """A connector in an event."""
         return {**entry, "info": await self.info(scope, entry["info"])}
 
-    async def expanded(self, scope: Scope, entries: dict[str, ExpandedAnswer]) -> dict[str, ExpandedAnswer]:
+    async def expanded(self, scope: Scope, entries: dict[str, ExpandedResponse]) -> dict[str, ExpandedResponse]:
         """The connectors of GET /connectors?expand=…."""
         if _sees_passwords(scope):
             return entries
         return {name: await self._expanded(scope, entry) for name, entry in entries.items()}
 
-    async def _expanded(self, scope: Scope, entry: ExpandedAnswer) -> ExpandedAnswer:
+    async def _expanded(self, scope: Scope, entry: ExpandedResponse) -> ExpandedResponse:
         return {**entry, "info": await self.info(scope, entry["info"])} if "info" in entry else entry
 
-    async def tasks(self, scope: Scope, connector: Mapping[str, str], tasks: list[TaskAnswer]) -> list[TaskAnswer]:
+    async def tasks(self, scope: Scope, connector: Mapping[str, str], tasks: list[TaskResponse]) -> list[TaskResponse]:
         """Task configs. The connector's config determines which keys are passwords."""
         if _sees_passwords(scope):
             return tasks

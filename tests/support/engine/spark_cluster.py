@@ -60,7 +60,7 @@ class SparkCluster:
         """Starts master and workers, and waits until the workers are registered."""
         self._folder.mkdir(parents=True, exist_ok=True)
         self._master = self._spawn("master", "master.Master", "--port", str(self._port))
-        wait_until(lambda: ports.answers(self._port), 60, "Spark's master listens")
+        wait_until(lambda: ports.is_open(self._port), 60, "Spark's master listens")
         for number in range(self._count):
             self.add_worker(f"worker-{number}")
 

@@ -57,7 +57,7 @@ async def _read(reader: StreamReader) -> Received:
     return Received(method, target, headers, await reader.readexactly(int(headers.get("content-length", "0"))))
 
 
-def json_response(body: bytes, status: str = "200 OK", kind: str = "application/json") -> bytes:
+def json_reply(body: bytes, status: str = "200 OK", kind: str = "application/json") -> bytes:
     head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     return head.encode() + body
 

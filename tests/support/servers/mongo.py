@@ -49,7 +49,7 @@ def mongo_server() -> Iterator[str]:
         command = [str(java.program), "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", paths, "Main"]
         process = spawn([*command, str(port)], Path(folder, "log"))
         try:
-            wait_until(lambda: ports.answers(port) or process.poll() is not None, 20, "the server listens")
+            wait_until(lambda: ports.is_open(port) or process.poll() is not None, 20, "the server listens")
             assert process.poll() is None, Path(folder, "log").read_text()[-1000:]
             yield f"mongodb://127.0.0.1:{port}"
         finally:

@@ -20,7 +20,7 @@ from runtime.herder.status.events import EventLog
 from runtime.rest.app import application
 from runtime.rest.events import EventStream
 from runtime.rest.http import bodies, receiving
-from runtime.rest.http.answers import json_answer
+from runtime.rest.http.responses import json_response
 from runtime.rest.http.server import RestServer
 from runtime.rest.resource import Resource
 from runtime.rest.security.access import Access, BasicAuth
@@ -49,7 +49,7 @@ class _Masks:
 
 
 async def _root(_: Request) -> Response:
-    return json_answer("alive")
+    return json_response("alive")
 
 
 async def _large(_: Request) -> Response:
@@ -57,7 +57,7 @@ async def _large(_: Request) -> Response:
 
 
 async def _post(r: Request) -> Response:
-    return json_answer(str(await receiving.parsed(r, bodies.parse)))
+    return json_response(str(await receiving.parsed(r, bodies.parse)))
 
 
 def _routes() -> Sequence[Route]:
@@ -66,7 +66,7 @@ def _routes() -> Sequence[Route]:
         Route("/", Resource(consumes="", get=_root, post=_post)),
         Route("/health", Resource(consumes="", get=_root)),
         Route("/large", Resource(get=_large)),
-        Route("/events", Resource("text/event-stream", get=events.answer)),
+        Route("/events", Resource("text/event-stream", get=events.stream)),
     ]
 
 

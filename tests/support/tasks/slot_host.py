@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from runtime.kafka.formats import canonical
 from runtime.model.states import State
 from runtime.model.task_spec import SourceOffset, TaskSpec
-from runtime.pipeline.port import OffsetsRead, OffsetText, StartAnswer
+from runtime.pipeline.port import OffsetsRead, OffsetText, StartResponse
 from runtime.pipeline.produce.producers import Producers
 from runtime.pipeline.runner import TaskRunner
 from runtime.pipeline.task.failure import RevokedError
@@ -45,7 +45,7 @@ class RecordingHost:
         found = {canonical(known.partition): known.offset for known in self._committed(spec)}
         answered([found.get(partition) for partition in partitions])
 
-    def confirm_start(self, spec: TaskSpec, answered: Callable[[StartAnswer], None]) -> None:
+    def confirm_start(self, spec: TaskSpec, answered: Callable[[StartResponse], None]) -> None:
         answered(self.refusal or spec.offsets)
 
     def member(self, spec: TaskSpec, member_id: str) -> None:

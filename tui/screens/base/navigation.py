@@ -7,6 +7,14 @@ from textual.message import Message
 from tui.contexts.profiles import Profile
 
 
+class NamedMessage(Message):
+    """A message about the connector, or the theme, of this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+
 class OpenCluster(Message):
     """Show the main screen of another cluster, then `text` in its status line."""
 
@@ -15,12 +23,8 @@ class OpenCluster(Message):
         self.profile, self.text = profile, text
 
 
-class ConnectorCreated(Message):
+class ConnectorCreated(NamedMessage):
     """Open the page of a new connector as soon as the cluster lists it."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name = name
 
 
 class OpenRecords(Message):
@@ -34,25 +38,13 @@ class OpenRecords(Message):
         self.partition, self.offset = partition, offset
 
 
-class OpenConfigHistory(Message):
+class OpenConfigHistory(NamedMessage):
     """Show the history of a connector's config."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name = name
 
-
-class ChangeInterrupted(Message):
+class ChangeInterrupted(NamedMessage):
     """A change of offsets is unfinished: ask how to proceed as soon as the cluster responds."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name = name
 
-
-class ChooseTheme(Message):
+class ChooseTheme(NamedMessage):
     """Switch to the theme of this name, or to the next theme if the name is empty."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self.name = name

@@ -42,7 +42,7 @@ class BatchOperations:
         self._busy: set[str] = set()  # ids of batches
 
     def write(self, request: Request, has_gone: HasGone) -> dict[str, Any]:
-        """Write or stage the rows of a batch. The answer has the seconds."""
+        """Write or stage the rows of a batch. The response has the seconds."""
         with self.alone(request["id"], has_gone):
             started = time.monotonic()
             self._write_alone(request)

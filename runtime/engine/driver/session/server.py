@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 class SessionCaller(NamedTuple):
     """Who sends a request: the name of the connection, and of the job group for the request's Spark jobs. `has_gone`:
-    whether the connection has been closed, so that nobody will get the answer."""
+    whether the connection has been closed, so that nobody will get the response."""
 
     connection: str
     group: str
@@ -106,17 +106,17 @@ class SessionServer:
     def _serve(self, connection: socket.socket, name: str) -> None:
         try:
             with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError, EOFError):
-                self._answer_all(connection, stream, name)
+                self._serve_requests(connection, stream, name)
         except (frames.FrameError, AttributeError, KeyError, TypeError) as error:  # slots elsewhere send anything
             _log.error("A connection to the Spark session is closed, since it has sent an invalid request: %s", error)
         finally:
             self._service.release(name)
 
-    def _answer_all(self, connection: socket.socket, stream: BinaryIO, name: str) -> None:
+    def _serve_requests(self, connection: socket.socket, stream: BinaryIO, name: str) -> None:
         files: list[str] = []
         uploaded: dict[str, str] = {}  # the files of this connection, by the slot's names
         room = MAX_UPLOAD
-        named: list[str] = []  # by the last answer
+        named: list[str] = []  # by the last response
         try:
             for number, request in enumerate(frames.read_all(stream, frames.MAX_VALUES)):
                 if request.get("op") == UPLOAD:
@@ -131,7 +131,7 @@ class SessionServer:
                 files = [uploaded.get(Path(file).name) or self._place(file) for file in request.get("files", [])]
                 request["files"] = files
                 caller = SessionCaller(name, f"{name}-{number}", lambda: _closed(connection))
-                outcome = self._answer(caller, request)
+                outcome = self._respond(caller, request)
                 if outcome is None:
                     return
                 _remove(uploaded.values())  # the slot sends them again with each request
@@ -145,8 +145,8 @@ class SessionServer:
     def _place(self, file: str) -> str:
         return str(self._folder / Path(file).name)
 
-    def _answer(self, caller: SessionCaller, request: Request) -> dict[str, Any] | None:
-        """The answer; None if the task no longer exists."""
+    def _respond(self, caller: SessionCaller, request: Request) -> dict[str, Any] | None:
+        """The response; None if the task no longer exists."""
         work = self._pool.submit(_outcome, lambda: self._service.execute(caller, request))
         if not self._watch(caller, work, request):
             return None
@@ -204,7 +204,7 @@ def _files_of(outcome: Mapping[str, Any]) -> list[str]:
 
 
 def _send(connection: socket.socket, file: str, named: Collection[str]) -> None:
-    """Send a file that the last answer has named. PermissionError for others."""
+    """Send a file that the last response has named. PermissionError for others."""
     if file not in named:
         raise PermissionError(file)
     with Path(file).open("rb") as rows:

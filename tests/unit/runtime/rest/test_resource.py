@@ -13,8 +13,8 @@ from runtime.herder.errors import BadRequest
 from runtime.host.port import PluginTimeoutError
 from runtime.rest.app import application
 from runtime.rest.http import receiving
-from runtime.rest.http.answers import JSON, json_answer
 from runtime.rest.http.parameters import path_name
+from runtime.rest.http.responses import JSON, json_response
 from runtime.rest.resource import Resource
 
 _UNTYPED = {"error_code": 415, "message": "HTTP 415 Unsupported Media Type"}
@@ -25,11 +25,11 @@ async def _no_body() -> dict[str, object]:
 
 
 async def read(request: Request) -> Response:
-    return json_answer((await receiving.read(request)).decode())
+    return json_response((await receiving.read(request)).decode())
 
 
 async def echo(request: Request) -> Response:
-    return json_answer({"name": path_name(request), "body": (await request.body()).decode()})
+    return json_response({"name": path_name(request), "body": (await request.body()).decode()})
 
 
 @pytest.fixture

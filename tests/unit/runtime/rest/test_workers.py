@@ -20,7 +20,7 @@ from runtime.herder.group.assignor import Unit
 from runtime.herder.group.group import Group, GroupSnapshot, SoleWorker, WorkerState
 from runtime.herder.group.workers import Cordons, Workers
 from runtime.rest.app import application
-from runtime.rest.http.answers import error, json_answer
+from runtime.rest.http.responses import error, json_response
 from runtime.rest.openapi.schemas import SCHEMAS
 from runtime.rest.resource import Handler, Resource
 from runtime.rest.routes import routes
@@ -136,7 +136,7 @@ async def test_a_follower_returns_the_view_of_the_leader_as_seen_from_itself() -
     leader = Workers(as_seen_by(A, snapshot), *_stores(), 3, lambda: 0.75, lambda: 19.0)
 
     async def answer(_: Request) -> Response:
-        return json_answer(leader.view())
+        return json_response(leader.view())
 
     async with worker(as_seen_by(B), at_leader(answer)) as rig:
         found = (await rig.client.get("/workers")).json()

@@ -70,7 +70,7 @@ class SourceStream:
             if committed > self._committed:
                 self._committed = committed
             self._asked = asked
-            self._answer()
+            self._respond()
             self._changed.notify_all()
         return asked
 
@@ -97,7 +97,7 @@ class SourceStream:
             with self._changed:
                 if not self._stopped:
                     self._error = self._error or error
-                    self._answer()
+                    self._respond()
 
     def _follow(self) -> None:
         """Run a streaming query until it ends."""
@@ -141,7 +141,7 @@ class SourceStream:
             files = self._checkpoint.files(batch, spool, self._local_folder())
             with self._changed:
                 self._ready = {"batch": batch, "spool": spool, "files": files, "seconds": seconds}
-                self._answer()
+                self._respond()
             self._wait(lambda: self._committed >= batch, None)
             with self._changed:
                 self._ready = None
@@ -175,7 +175,7 @@ class SourceStream:
         if self._stopped:
             raise StreamStoppedError("The task has been stopped")
 
-    def _answer(self) -> None:
+    def _respond(self) -> None:
         """Answer the task if there is something; called with the lock."""
         asked = self._asked
         if asked is None or (self._ready is None and self._error is None):

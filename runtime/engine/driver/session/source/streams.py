@@ -25,7 +25,7 @@ class SourceStreams:
         self._streams: dict[str, SourceStream] = {}
 
     def open(self, connection: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Start to read a source from the committed position; the answer names the checkpoint."""
+        """Start to read a source from the committed position; the response names the checkpoint."""
         self.close(connection)
         source, committed = request["source"], request["committed"]
         session, place, name = self._session.create(), source["checkpoint"], request["connector"]

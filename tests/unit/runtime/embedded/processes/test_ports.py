@@ -19,4 +19,4 @@ def test_a_port_in_use_is_not_chosen() -> None:
 def test_the_preferred_port_is_chosen_if_free() -> None:
     port = ports.choose()
     assert ports.choose(port) == port
-    assert not ports.answers(port)
+    assert not ports.is_open(port)

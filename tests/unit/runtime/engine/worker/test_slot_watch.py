@@ -55,9 +55,9 @@ def test_a_slot_that_answers_again_is_no_longer_silent() -> None:
     clock.now = TTL + 0.1
     assert list(watch.fallen_silent()) == [link]
     assert list(watch.fallen_silent()) == [], "its stack is requested once"
-    assert list(watch.answering_again()) == []
+    assert list(watch.responding_again()) == []
     link.heard = clock.now
-    assert list(watch.answering_again()) == [link]
+    assert list(watch.responding_again()) == [link]
     assert list(watch.fallen_silent()) == []
     clock.now = TTL * 2
     assert list(watch.dead()) == []

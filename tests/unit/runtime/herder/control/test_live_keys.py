@@ -75,7 +75,7 @@ async def test_a_policy_of_restarts_changes_without_a_restart(rig: HerderRig) ->
     await rig.create("a")
     await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
     await change(rig, headrace_restart_attempts="2")
-    assert rig.restarts.answer("a")["policy"]["attempts"] == 2
+    assert rig.restarts.response("a")["policy"]["attempts"] == 2
     await change(rig, tasks_max="2")  # a change that does restart, so that the one before has been processed
     await rig.until(lambda: len(limits(rig)) == 2)
     assert rig.plugins.starts == ["a", "a"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from runtime.herder.answers import ProgressAnswer, ProgressPoint
 from runtime.herder.monitoring.progress_history import EARLIER_POINTS, RECENT_POINTS, ProgressHistory, all_points
+from runtime.herder.responses import ProgressPoint, ProgressResponse
 
 STEP = 5_000
 
 
-def progress(written: int, lag: int | None = None) -> ProgressAnswer:
+def progress(written: int, lag: int | None = None) -> ProgressResponse:
     found = None if lag is None else {"records": lag, "ms": 0}
     return {"read": written, "written": written, "failed": 0, "lag": found, "age_ms": None, "stalled": []}  # type: ignore[typeddict-item]  # a lag of two fields
 

@@ -47,7 +47,7 @@ async def runs(rig: HerderRig, task: TaskId = TASK, times: int = 1) -> None:
 
 def history(rig: HerderRig, unit: int = 0) -> list[tuple[int, bool]]:
     """Attempt, and whether the restart was carried out; the newest first."""
-    found = [u for u in rig.restarts.answer("a")["units"] if u["task"] == (None if unit == CONNECTOR else unit)]
+    found = [u for u in rig.restarts.response("a")["units"] if u["task"] == (None if unit == CONNECTOR else unit)]
     return [(past["attempt"], past["restarted"] is not None) for past in found[0]["history"]] if found else []
 
 
@@ -62,7 +62,7 @@ async def test_failed_tasks_stay_failed_by_default(make: Make) -> None:
     fail(rig)
     await asyncio.sleep(0.05)
     assert rig.tasks("a") == {0: State.FAILED}
-    assert rig.restarts.answer("a")["units"] == []
+    assert rig.restarts.response("a")["units"] == []
 
 
 async def test_a_task_is_restarted_until_its_attempts_are_used_up(make: Make) -> None:
@@ -75,7 +75,7 @@ async def test_a_task_is_restarted_until_its_attempts_are_used_up(make: Make) ->
     await asyncio.sleep(0.05)
     assert rig.tasks("a") == {0: State.FAILED}
     assert rig.engine.started.count(TASK) == 3
-    assert rig.restarts.answer("a")["units"][0]["ended"]
+    assert rig.restarts.response("a")["units"][0]["ended"]
     assert any("2 restarts in a row did not help. Fix the cause" in text for text in notices(rig))
 
 
@@ -84,7 +84,7 @@ async def test_a_task_that_has_run_for_long_enough_has_all_attempts_again(make: 
     await rig.create("a")
     for run in (1, 2, 3):
         await runs(rig, times=run)
-        await rig.until(lambda: all(unit["attempts"] == 0 for unit in rig.restarts.answer("a")["units"]))
+        await rig.until(lambda: all(unit["attempts"] == 0 for unit in rig.restarts.response("a")["units"]))
         fail(rig)
     await runs(rig, times=4)
 
@@ -133,7 +133,7 @@ async def test_a_restart_by_hand_gives_all_attempts_again(make: Make) -> None:
     for run in (1, 2):
         await runs(rig, times=run)
         fail(rig)
-    await rig.until(lambda: rig.restarts.answer("a")["units"][0]["ended"])
+    await rig.until(lambda: rig.restarts.response("a")["units"][0]["ended"])
     await rig.herder.restart_task("a", 0)
     await runs(rig, times=3)
     fail(rig)
@@ -259,7 +259,7 @@ async def test_a_restart_that_the_policy_no_longer_allows_is_not_recorded_as_car
     fail(rig)
     await rig.until(lambda: history(rig) == [(1, False)])
     await rig.create("a", headrace_restart_attempts="0", headrace_restart_delay_ms="200")  # another config
-    await rig.until(lambda: rig.restarts.answer("a")["units"][0]["due"] is None)
+    await rig.until(lambda: rig.restarts.response("a")["units"][0]["due"] is None)
     assert (history(rig), rig.engine.started.count(TASK)) == ([(1, False)], 1)
 
 
@@ -272,5 +272,5 @@ async def test_a_task_that_fails_after_it_was_assigned_to_another_worker_is_left
     monkeypatch.setattr(rig.restarts, "_owns", lambda name, unit: unit == CONNECTOR)
     fail(rig)
     await asyncio.sleep(0.05)
-    assert rig.restarts.answer("a")["units"] == []
+    assert rig.restarts.response("a")["units"] == []
     assert rig.restarts.waiting == 0

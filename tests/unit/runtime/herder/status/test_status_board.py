@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from runtime.config.secret_values import Secrets
-from runtime.herder.answers import EntryAnswer
+from runtime.herder.responses import EntryResponse
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.status_board import StatusBoard
 from runtime.kafka.log.log import LogRecord
@@ -59,7 +59,7 @@ async def test_followers_receive_reports_of_other_workers_once() -> None:
     logs = TestLogs()
     here, there = StatusStore(logs, topic("s")), StatusStore(logs, topic("other"))
     events = EventLog()
-    board = StatusBoard(here, events, "w:1", Secrets(), lambda name: cast("EntryAnswer", {"name": name}))
+    board = StatusBoard(here, events, "w:1", Secrets(), lambda name: cast("EntryResponse", {"name": name}))
     here.subscribe(board.changed_elsewhere, lambda name, at: None)
 
     def copy() -> None:

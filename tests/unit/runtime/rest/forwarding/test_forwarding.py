@@ -19,9 +19,9 @@ from runtime.herder.errors import NOT_HERE, BadRequest, NotFound
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.group import GroupSnapshot
 from runtime.rest.forwarding.forwarding import NO_LEADER
-from runtime.rest.http.answers import json_answer
 from runtime.rest.http.parameters import path_name
 from runtime.rest.http.receiving import read
+from runtime.rest.http.responses import json_response
 from runtime.rest.offsets import origin
 from runtime.rest.resource import Resource
 from runtime.rest.security.access import PRINCIPAL, ROLE
@@ -40,7 +40,7 @@ def routes(worker: ServingWorker, answer: Callable[[Request], Response] | None =
         if answer is not None:
             return answer(r)
         location = {"Location": f"{r.url.scheme}://{r.url.netloc}/at/leader"}
-        return json_answer({
+        return json_response({
             "worker": worker.id, "target": r.scope["raw_path"].decode(), "query": r.scope["query_string"].decode(),
             "body": body.decode(), "accept": r.headers.get("accept"), "who": origin(r).who, "why": origin(r).why,
             "user": r.scope.get(PRINCIPAL), "role": r.scope[ROLE].name if ROLE in r.scope else None,

@@ -11,17 +11,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from runtime.herder.answers import ProgressAnswer
 from runtime.herder.monitoring.progress_watch import ProgressWatch, merged
+from runtime.herder.responses import ProgressResponse
 from runtime.herder.status.events import EventLog
 from runtime.rest.forwarding.peer_events import PeerEvents
-from runtime.rest.http.answers import json_answer
 from runtime.rest.http.parameters import parameter
+from runtime.rest.http.responses import json_response
 from runtime.rest.resource import Resource
 from runtime.rest.security.callers import check_from_worker
 from tests.support.herder.worker_rig import ServingWorker, worker_group
 
-IDLE: ProgressAnswer = {
+IDLE: ProgressResponse = {
     "read": 0,
     "written": 0,
     "failed": 0,
@@ -36,12 +36,12 @@ IDLE: ProgressAnswer = {
 class Progress:
     """The progress of one worker; `elsewhere` has the reported progress of the others."""
 
-    def __init__(self, own: dict[str, ProgressAnswer]) -> None:
+    def __init__(self, own: dict[str, ProgressResponse]) -> None:
         self._own = own
         self.elsewhere: Mapping[str, Any] = {}
         self.published = asyncio.Event()
 
-    def own(self) -> dict[str, ProgressAnswer]:
+    def own(self) -> dict[str, ProgressResponse]:
         return self._own
 
     def reported(self, elsewhere: Mapping[str, Any]) -> None:
@@ -54,7 +54,7 @@ def events_of(worker: ServingWorker, log: EventLog, progress: Progress) -> tuple
 
     async def own(r: Request) -> Response:
         check_from_worker(r.scope)
-        return json_answer(events.own(parameter(r, "after")))
+        return json_response(events.own(parameter(r, "after")))
 
     return events, [Route("/events/own", Resource(get=own))]
 
@@ -85,7 +85,7 @@ async def test_a_malformed_answer_does_not_end_the_collection() -> None:
         events, _ = events_of(workers[0], EventLog(), progress)
 
         async def own(r: Request) -> Response:
-            return json_answer(next(answers, {"last": "x", "notices": [], "progress": {"a": IDLE}}))
+            return json_response(next(answers, {"last": "x", "notices": [], "progress": {"a": IDLE}}))
 
         await workers[1].serve([Route("/events/own", Resource(get=own))])
         with events.followed():
@@ -113,7 +113,7 @@ async def _first(log: EventLog) -> Any:
     ],
 )
 def test_progress_of_several_workers_is_merged(lags: list[Any], expected: Any) -> None:
-    parts = [cast("ProgressAnswer", {**IDLE, "read": 2, "lag": lag, "stalled": [i]}) for i, lag in enumerate(lags)]
+    parts = [cast("ProgressResponse", {**IDLE, "read": 2, "lag": lag, "stalled": [i]}) for i, lag in enumerate(lags)]
     parts[1]["age_ms"] = 7
     found = merged(parts)
     assert (found["read"], found["lag"], found["age_ms"], found["stalled"]) == (4, expected, 7, [0, 1])

@@ -22,7 +22,7 @@ from runtime.kafka.errors import BrokerUnavailable, NotAuthorizedError
 from runtime.model.states import State, TargetState, TaskId
 from runtime.rest.diagnostics import all_lines
 from runtime.rest.forwarding.leader_client import LeaderClient
-from runtime.rest.http.answers import json_answer
+from runtime.rest.http.responses import json_response
 from runtime.rest.internal import InternalHandlers
 from runtime.rest.offsets import with_stalled
 from runtime.rest.resource import Handler, Resource
@@ -212,7 +212,7 @@ def collecting(worker: ServingWorker, here: Callable[[], Any]) -> list[Route]:
 
     async def found(r: Request) -> Response:
         others = await worker.peers.collect(r, "Lines")
-        return json_answer({"here": here(), "others": others} if others else here())
+        return json_response({"here": here(), "others": others} if others else here())
 
     handler: Handler = found
     return [Route("/found", Resource(get=handler))]

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from runtime.config.listeners import Listener
 from runtime.rest.app import application
-from runtime.rest.http.answers import json_answer
+from runtime.rest.http.responses import json_response
 from runtime.rest.http.server import RestServer
 from runtime.rest.resource import Resource
 from runtime.rest.security.security import protection
@@ -21,7 +21,7 @@ STORED = {"offsets": [{"partition": {"f": "\ud83d"}, "offset": {"position": 2**6
 
 
 async def _stored(_: Request) -> Response:
-    return json_answer(STORED)
+    return json_response(STORED)
 
 
 @pytest.mark.parametrize(
@@ -71,4 +71,4 @@ async def test_a_malformed_body_is_answered_once(
 
 
 def test_stored_values_beyond_64_bits_and_unpaired_surrogates_are_shown() -> None:
-    assert json.loads(bytes(json_answer(STORED).body)) == STORED
+    assert json.loads(bytes(json_response(STORED).body)) == STORED

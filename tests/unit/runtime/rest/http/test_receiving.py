@@ -17,9 +17,9 @@ from runtime.config.listeners import Listener
 from runtime.herder.errors import BadRequest, NotFound
 from runtime.rest.app import application
 from runtime.rest.http import bodies, receiving
-from runtime.rest.http.answers import json_answer
 from runtime.rest.http.parameters import path_name
 from runtime.rest.http.receiving import BODY_LIMIT, LARGE_BODY_LIMIT, BodyMemory
+from runtime.rest.http.responses import json_response
 from runtime.rest.http.server import RestServer
 from runtime.rest.resource import Resource
 from tests.support.waiting import soon
@@ -32,11 +32,11 @@ async def _post(r: Request) -> Response:
     if path_name(r) == "unknown":
         raise NotFound("no such connector")
     found = await receiving.parsed(r, bodies.parse, LARGE_BODY_LIMIT)
-    return json_answer(len(found))
+    return json_response(len(found))
 
 
 async def _get(_: Request) -> Response:
-    return json_answer("alive")
+    return json_response("alive")
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from runtime.rest.app import application
-from runtime.rest.http.answers import json_answer
+from runtime.rest.http.responses import json_response
 from runtime.rest.resource import Resource
 from runtime.rest.security.security import protection
 
 
 async def _done(_: Request) -> Response:
-    return json_answer("done")
+    return json_response("done")
 
 
 async def ask(

@@ -15,8 +15,8 @@ from starlette.routing import Route
 from runtime.config.session_keys import SessionKeySettings
 from runtime.herder.group.session_keys import SessionKeys
 from runtime.rest.app import application
-from runtime.rest.http.answers import json_answer
 from runtime.rest.http.receiving import read
+from runtime.rest.http.responses import json_response
 from runtime.rest.resource import Resource
 from runtime.rest.security.access import PRINCIPAL, ROLE, Access, Role
 from runtime.rest.security.callers import HEADER, MAX_AGE, Caller, SignedCallers, check_from_worker
@@ -49,12 +49,12 @@ async def _who(r: Request) -> Response:
     body = await read(r)
     role = r.scope[ROLE].name if ROLE in r.scope else None
     assert r.client is not None
-    return json_answer({"user": r.scope.get(PRINCIPAL), "role": role, "from": r.client.host, "body": body.decode()})
+    return json_response({"user": r.scope.get(PRINCIPAL), "role": role, "from": r.client.host, "body": body.decode()})
 
 
 async def _internal(r: Request) -> Response:
     check_from_worker(r.scope)
-    return json_answer("done")
+    return json_response("done")
 
 
 async def rig_of(protected: Protection) -> Rig:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from runtime.herder.answers import EntryAnswer, InfoAnswer, StatusAnswer, TaskAnswer
+from runtime.herder.responses import EntryResponse, InfoResponse, StatusResponse, TaskResponse
 from runtime.rest.security.access import ROLE, Role
 from runtime.rest.security.masking import Masks
 
 ORIGINAL, HIDDEN = {"a.password": "secret"}, {"a.password": "[hidden]"}
-STATUS: StatusAnswer = {
+STATUS: StatusResponse = {
     "name": "c",
     "connector": {"state": "RUNNING", "worker_id": "w:1", "version": None},
     "tasks": [],
@@ -19,11 +19,11 @@ STATUS: StatusAnswer = {
 }
 
 
-def info(config: dict[str, str]) -> InfoAnswer:
+def info(config: dict[str, str]) -> InfoResponse:
     return {"name": "c", "config": config, "tasks": [], "type": "sink"}
 
 
-def task(config: dict[str, str]) -> TaskAnswer:
+def task(config: dict[str, str]) -> TaskResponse:
     return {"id": {"connector": "c", "task": 0}, "config": config}
 
 
@@ -39,6 +39,6 @@ async def test_passwords_are_shown_to_administrators_only(role: Role | None) -> 
     assert await masks.info(scope, info(ORIGINAL)) == info(shown)
     assert await masks.expanded(scope, {"c": {"info": info(ORIGINAL)}}) == {"c": {"info": info(shown)}}
     assert await masks.expanded(scope, {"c": {"status": STATUS}}) == {"c": {"status": STATUS}}
-    entry: EntryAnswer = {"name": "c", "status": STATUS, "info": info(ORIGINAL)}
+    entry: EntryResponse = {"name": "c", "status": STATUS, "info": info(ORIGINAL)}
     assert await masks.entry(scope, entry) == {**entry, "info": info(shown)}
     assert await masks.tasks(scope, {}, [task(ORIGINAL)]) == [task(shown)]

@@ -15,31 +15,31 @@ ConnectorType = Annotated[str, {"enum": ["source", "sink", "unknown"]}]
 StateName = Annotated[str, {"enum": [str(state) for state in State]}]
 
 
-class TaskIdAnswer(TypedDict):
+class TaskIdResponse(TypedDict):
     """An element of the `tasks` of a connector."""
 
     connector: str
     task: int
 
 
-class InfoAnswer(TypedDict):
+class InfoResponse(TypedDict):
     """GET /connectors/{name}."""
 
     name: str
     config: dict[str, str]
-    tasks: list[TaskIdAnswer]
+    tasks: list[TaskIdResponse]
     type: ConnectorType
     initial_offsets_response: NotRequired[str]  # of POST /connectors with `initial_offsets` (KIP-995)
 
 
-class TaskAnswer(TypedDict):
+class TaskResponse(TypedDict):
     """An element of GET /connectors/{name}/tasks."""
 
-    id: TaskIdAnswer
+    id: TaskIdResponse
     config: dict[str, str]
 
 
-class StateAnswer(TypedDict):
+class StateResponse(TypedDict):
     """The state of a connector."""
 
     state: StateName
@@ -48,37 +48,37 @@ class StateAnswer(TypedDict):
     trace: NotRequired[str]
 
 
-class TaskStatusAnswer(StateAnswer):
+class TaskStatusResponse(StateResponse):
     """GET /connectors/{name}/tasks/{task}/status."""
 
     id: int
 
 
-class StatusAnswer(TypedDict):
+class StatusResponse(TypedDict):
     """GET /connectors/{name}/status."""
 
     name: str
-    connector: StateAnswer
-    tasks: list[TaskStatusAnswer]
+    connector: StateResponse
+    tasks: list[TaskStatusResponse]
     type: ConnectorType
 
 
-class ExpandedAnswer(TypedDict, total=False):
+class ExpandedResponse(TypedDict, total=False):
     """A connector in GET /connectors?expand=…, with the parts that were requested."""
 
-    status: StatusAnswer
-    info: InfoAnswer
+    status: StatusResponse
+    info: InfoResponse
 
 
-class EntryAnswer(TypedDict):
+class EntryResponse(TypedDict):
     """A connector in the worker's events."""
 
     name: str
-    status: StatusAnswer
-    info: InfoAnswer
+    status: StatusResponse
+    info: InfoResponse
 
 
-class StackAnswer(TypedDict):
+class StackResponse(TypedDict):
     """GET /connectors/{name}/tasks/{task}/stack. `call` is the connector's method that has been running for `seconds`;
     empty if the task is not in the connector's code."""
 
@@ -91,48 +91,48 @@ class StackAnswer(TypedDict):
     host: NotRequired[str]  # of a slot on another machine
 
 
-class TopicsAnswer(TypedDict):
+class TopicsResponse(TypedDict):
     """The value of GET /connectors/{name}/topics for the connector."""
 
     topics: list[str]
 
 
-class MessageAnswer(TypedDict):
+class MessageResponse(TypedDict):
     """The result of a change of offsets (KIP-875)."""
 
     message: str
 
 
-class OffsetAnswer(TypedDict):
+class OffsetResponse(TypedDict):
     """An offset of a partition; None for a partition whose offset was removed."""
 
     partition: Json | None
     offset: Json | None
 
 
-class OffsetsAnswer(TypedDict):
+class OffsetsResponse(TypedDict):
     """GET /connectors/{name}/offsets (KIP-875)."""
 
-    offsets: list[OffsetAnswer]
+    offsets: list[OffsetResponse]
 
 
-class LagAnswer(TypedDict):
+class LagResponse(TypedDict):
     """The lag of a sink. `ms` is the age of the next record to read; None if the record has no timestamp."""
 
     records: int
     ms: int | None
 
 
-class DetailedOffset(OffsetAnswer):
+class DetailedOffset(OffsetResponse):
     """An offset with the lag of a sink (`end`, `lag`) or the age of a source's offset (`written`, `age_ms`)."""
 
     end: NotRequired[int | None]
-    lag: NotRequired[LagAnswer | None]
+    lag: NotRequired[LagResponse | None]
     written: NotRequired[int | None]
     age_ms: NotRequired[int | None]
 
 
-class DetailedOffsetsAnswer(TypedDict):
+class DetailedOffsetsResponse(TypedDict):
     """GET /connectors/{name}/offsets?detail=true."""
 
     offsets: list[DetailedOffset]
@@ -140,28 +140,28 @@ class DetailedOffsetsAnswer(TypedDict):
     expires_at: NotRequired[int | None]
 
 
-class RateLimitAnswer(TypedDict):
+class RateLimitResponse(TypedDict):
     """The rate limit of a connector, per second; None: no limit."""
 
     records: float | None
     bytes: float | None
 
 
-class ProgressAnswer(TypedDict):
+class ProgressResponse(TypedDict):
     """The progress of a connector, in events and metrics. `throttled_ms`: time for which its rate limit has delayed its
     tasks."""
 
     read: int
     written: int
     failed: int
-    lag: LagAnswer | None
+    lag: LagResponse | None
     age_ms: int | None
     stalled: list[int]
-    limit: RateLimitAnswer | None
+    limit: RateLimitResponse | None
     throttled_ms: int
 
 
-class RestartPolicyAnswer(TypedDict):
+class RestartPolicyResponse(TypedDict):
     """When a connector is restarted automatically. `attempts` in a row; 0: none, -1: without limit."""
 
     attempts: int
@@ -171,7 +171,7 @@ class RestartPolicyAnswer(TypedDict):
     reset_ms: int
 
 
-class PastRestartAnswer(TypedDict):
+class PastRestartResponse(TypedDict):
     """A failure and its automatic restart; `restarted` is null, and `attempt` 0, if none followed."""
 
     time: int
@@ -180,7 +180,7 @@ class PastRestartAnswer(TypedDict):
     error: str
 
 
-class RestartUnitAnswer(TypedDict):
+class RestartUnitResponse(TypedDict):
     """The automatic restarts of a connector (`task` is null) or task. `due`: time of the restart that waits. `ended`:
     no further restart follows."""
 
@@ -188,15 +188,15 @@ class RestartUnitAnswer(TypedDict):
     attempts: int
     due: int | None
     ended: bool
-    history: list[PastRestartAnswer]
+    history: list[PastRestartResponse]
 
 
-class RestartsAnswer(TypedDict):
+class RestartsResponse(TypedDict):
     """GET /connectors/{name}/restarts: units that have failed."""
 
     name: str
-    policy: RestartPolicyAnswer
-    units: list[RestartUnitAnswer]
+    policy: RestartPolicyResponse
+    units: list[RestartUnitResponse]
 
 
 class ProgressPoint(TypedDict):
@@ -210,7 +210,7 @@ class ProgressPoint(TypedDict):
     lag: int | None
 
 
-class PastChangeAnswer(TypedDict):
+class PastChangeResponse(TypedDict):
     """A change of offsets in the history."""
 
     number: int
@@ -218,17 +218,17 @@ class PastChangeAnswer(TypedDict):
     action: str
     who: str
     why: str
-    before: list[OffsetAnswer]
-    after: list[OffsetAnswer]
+    before: list[OffsetResponse]
+    after: list[OffsetResponse]
 
 
-class HistoryAnswer(TypedDict):
+class HistoryResponse(TypedDict):
     """GET /connectors/{name}/offsets/history, the newest change first."""
 
-    history: list[PastChangeAnswer]
+    history: list[PastChangeResponse]
 
 
-class PastConfigAnswer(TypedDict):
+class PastConfigResponse(TypedDict):
     """A change of a config in the history: the config before and after, and the target state before."""
 
     number: int
@@ -241,13 +241,13 @@ class PastConfigAnswer(TypedDict):
     after: Mapping[str, str] | None
 
 
-class ConfigHistoryAnswer(TypedDict):
+class ConfigHistoryResponse(TypedDict):
     """GET /connectors/{name}/config/history, the newest change first."""
 
-    history: list[PastConfigAnswer]
+    history: list[PastConfigResponse]
 
 
-class DeletedConnectorAnswer(TypedDict):
+class DeletedConnectorResponse(TypedDict):
     """A deleted connector, with the user, time and reason of the deletion."""
 
     name: str
@@ -256,14 +256,14 @@ class DeletedConnectorAnswer(TypedDict):
     why: str
 
 
-class DeletedAnswer(TypedDict):
+class DeletedResponse(TypedDict):
     """GET /deleted-connectors, the latest deletion first."""
 
-    deleted: list[DeletedConnectorAnswer]
+    deleted: list[DeletedConnectorResponse]
 
 
-SeekAnswer = TypedDict(
-    "SeekAnswer",
+SeekResponse = TypedDict(
+    "SeekResponse",
     {
         "partition": Json | None,
         "from": int | None,
@@ -277,36 +277,36 @@ SeekAnswer = TypedDict(
 """The effect of seeking in one partition."""
 
 
-class ResolvedAnswer(TypedDict):
+class ResolvedResponse(TypedDict):
     """POST /connectors/{name}/offsets/resolve. `offsets` can be sent with PATCH /connectors/{name}/offsets."""
 
-    offsets: list[OffsetAnswer]
-    changes: list[SeekAnswer]
+    offsets: list[OffsetResponse]
+    changes: list[SeekResponse]
     reread: int
     skipped: int
 
 
-class OrphanedSourceAnswer(TypedDict):
+class OrphanedSourceResponse(TypedDict):
     """Offsets of a deleted source in the offset topic."""
 
     connector: str
     partitions: int
 
 
-class OrphanedSinkAnswer(OrphanedSourceAnswer):
+class OrphanedSinkResponse(OrphanedSourceResponse):
     """The consumer group of a deleted sink."""
 
     group: str
 
 
-class OrphansAnswer(TypedDict):
+class OrphansResponse(TypedDict):
     """GET /orphaned-offsets."""
 
-    sources: list[OrphanedSourceAnswer]
-    sinks: list[OrphanedSinkAnswer]
+    sources: list[OrphanedSourceResponse]
+    sinks: list[OrphanedSinkResponse]
 
 
-class GroupWorkerAnswer(TypedDict):
+class GroupWorkerResponse(TypedDict):
     """A worker of the group. `slots_without_core` are the numbers of slots that wait for a core of a Spark cluster.
     `load` is the number of processor cores in use, measured at `load_at`. `memory` is that of its slots in bytes with
     their JVMs for Java plugins, `java_memory` that of these JVMs. None for workers that have not answered. `connectors`
@@ -326,22 +326,22 @@ class GroupWorkerAnswer(TypedDict):
     java_memory: int | None
     state: Annotated[str, {"enum": ["ACTIVE", "CORDONED", "DRAINING", "FOREIGN"]}]
     connectors: list[str]
-    tasks: list[TaskIdAnswer]
+    tasks: list[TaskIdResponse]
 
 
-class WaitingAnswer(TaskIdAnswer):
+class WaitingResponse(TaskIdResponse):
     """A task, or a connector (task -1), reserved until a time for a worker that may return."""
 
     until: int
 
 
-class WorkersAnswer(TypedDict):
+class WorkersResponse(TypedDict):
     """GET /workers."""
 
     group_id: str
     generation: int
     leader: str
     rebalancing: bool
-    workers: list[GroupWorkerAnswer]
-    waiting: list[WaitingAnswer]
+    workers: list[GroupWorkerResponse]
+    waiting: list[WaitingResponse]
     missing: NotRequired[list[str]]  # workers without a usable response

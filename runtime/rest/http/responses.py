@@ -1,4 +1,4 @@
-"""Answers in Connect's format: compact JSON, and errors as `{"error_code","message"}`."""
+"""Responses in Connect's format: compact JSON, and errors as `{"error_code","message"}`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RouterError(Exception):
         self.status, self.headers = status, headers
 
 
-def json_answer(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def json_response(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     return Response(dumps(body), status, headers, media_type=JSON)
 
 
@@ -45,13 +45,13 @@ def dumps(body: Any) -> bytes:
 
 
 def empty(status: int) -> Response:
-    """An answer without body and type (202, 204)."""
+    """A response without body and type (202, 204)."""
     return Response(status_code=status)
 
 
 def error(status: int, message: str) -> Response:
     """An error in Connect's format."""
-    return json_answer({"error_code": status, "message": message}, status)
+    return json_response({"error_code": status, "message": message}, status)
 
 
 async def on_router_error(_: Request, e: Exception) -> Response:
