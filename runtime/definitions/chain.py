@@ -11,6 +11,7 @@ from runtime.api.config.types import invalid, java_trim
 from runtime.definitions.converters import FixedRecommender
 from runtime.definitions.findings import Findings
 from runtime.definitions.messages import ABSTRACT_CLASS, NON_PLUGIN_CLASSES, java_hint, not_an_interface
+from runtime.definitions.plugin_code import creation_problem, own_keys
 from runtime.plugins.registry import Plugin, PluginRegistry, PluginType
 from runtime.plugins.versions import mismatch
 from runtime.transforms.bundled import ABSTRACT
@@ -60,12 +61,15 @@ def _check(part: _Part, alias: str, config: Config, registry: PluginRegistry, fi
     wanted = config.get(f"{prefix}.plugin.version")
     found = registry.find(java_trim(text), wanted=wanted) if text is not None else None
     plugin = found if found is not None and part.kind in found.kinds else None
+    problem = creation_problem(plugin, part.kind, registry, findings) if plugin is not None else ""
+    if problem:
+        plugin = found = None
     findings.check(_keys(part, alias, group, registry, plugin), config)
     value = findings.values[f"{prefix}.type"]
     if found is not None:
         value.value = found.cls
     if text is not None and plugin is None:
-        _refuse(f"{prefix}.type", text, found, part, registry, findings)
+        _refuse(f"{prefix}.type", text, found, problem, part, registry, findings)
     if part.more and f"{prefix}.negate" in config and f"{prefix}.predicate" not in config:
         findings.error(
             f"{prefix}.type",
@@ -74,8 +78,10 @@ def _check(part: _Part, alias: str, config: Config, registry: PluginRegistry, fi
         )
     if plugin is None or _wrong_version(prefix, plugin, config, registry, findings):
         return
-    own = findings.keys_of(registry.load_class(plugin, part.kind))
-    findings.check(_own_keys(f"{prefix}.", group, [*own, *part.more]), config)
+    failure = f"Error getting config definition from {part.label}"
+    own = own_keys(f"{prefix}.type", failure, plugin, part.kind, registry, findings)
+    if own is not None:
+        findings.check(_own_keys(f"{prefix}.", group, [*own, *part.more]), config)
 
 
 def _keys(part: _Part, alias: str, group: str, registry: PluginRegistry, plugin: Plugin | None) -> ConfigDef:
@@ -145,9 +151,11 @@ class _Unprefixed:
 
 
 def _refuse(
-    name: str, text: str, found: Plugin | None, part: _Part, registry: PluginRegistry, findings: Findings
-) -> None:
-    """Adds the error for a class that is unknown, abstract, or not a plugin of this type."""
+    name: str, text: str, found: Plugin | None, problem: str, part: _Part, registry: PluginRegistry,
+    findings: Findings,
+) -> None:  # fmt: skip
+    """Adds the error for a class that is unknown, abstract, or not a plugin of this type. `problem`: as of
+    creation_problem()."""
     trimmed = java_trim(text)
     if trimmed in ABSTRACT and part.kind is PluginType.TRANSFORMATION:
         findings.values[name].value = trimmed
@@ -160,7 +168,7 @@ def _refuse(
         findings.error(name, not_an_interface(found.cls, part.kind))
     else:
         findings.values[name].value = None
-        hint = java_hint(trimmed) or registry.elsewhere(trimmed)
+        hint = problem or java_hint(trimmed) or registry.elsewhere(trimmed)
         findings.error(name, str(invalid(name, text, f"Class {text} could not be found.{hint}")))
 
 

@@ -17,6 +17,7 @@ from runtime.definitions.messages import (
     java_hint,
     not_an_interface,
 )
+from runtime.definitions.plugin_code import creation_problem, own_keys
 from runtime.kafka.formats import java_ordered
 from runtime.plugins.registry import Plugin, PluginRegistry, PluginType
 from runtime.plugins.versions import invalid_range, mismatch
@@ -110,13 +111,19 @@ def check(choice: Choice, config: Mapping[str, str | None], registry: PluginRegi
         is_abstract = cls in ABSTRACT_CONVERTERS[choice.kind]
         findings.error(name, ABSTRACT_CLASS if is_abstract else not_an_interface(cls, choice.kind))
     elif plugin is None:
-        hint = java_hint(choice.text) or registry.elsewhere(java_trim(choice.text))
-        reason = f"Class {choice.text} could not be found.{hint}"
-        findings.error(name, str(invalid(name, choice.text, reason)))
+        _add_unknown(name, choice.text, java_hint(choice.text) or registry.elsewhere(java_trim(choice.text)), findings)
     elif not choice.usable:
         findings.error(name, not_an_interface(plugin.cls, choice.kind))
     elif not _wrong_version(choice, plugin, config, registry, findings) and choice.given:
-        _check_keys(choice, plugin, config, registry, findings)
+        if problem := creation_problem(plugin, choice.kind, registry, findings):
+            value.value = None
+            _add_unknown(name, choice.text, problem, findings)
+        else:
+            _check_keys(choice, plugin, config, registry, findings)
+
+
+def _add_unknown(name: str, text: str, hint: str, findings: Findings) -> None:
+    findings.error(name, str(invalid(name, text, f"Class {text} could not be found.{hint}")))
 
 
 def _wrong_version(
@@ -141,5 +148,8 @@ def _check_keys(
 ) -> None:
     prefix = f"{choice.which}.converter."
     own = {k[len(prefix) :]: v for k, v in config.items() if k.startswith(prefix) and v is not None}
-    in_order = ConfigDef(*java_ordered(findings.keys_of(registry.load_class(plugin)).keys).values())
-    findings.check(in_order, {"converter.type": choice.which, **own}, prefix)
+    failure = f"Failed to load ConfigDef from {choice.which} converter"
+    keys = own_keys(prefix[:-1], failure, plugin, choice.kind, registry, findings)
+    if keys is not None:
+        in_order = ConfigDef(*java_ordered(keys.keys).values())
+        findings.check(in_order, {"converter.type": choice.which, **own}, prefix)

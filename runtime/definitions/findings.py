@@ -18,7 +18,7 @@ class Findings:
 
     def __init__(self, text_only: bool = False) -> None:
         """`text_only`: no code of plugins is run."""
-        self._text_only = text_only
+        self.text_only = text_only
         self.values: dict[str, ConfigValue] = {}
         self._definitions: dict[str, dict[str, Any]] = {}
         self._groups: dict[str, None] = {}
@@ -28,7 +28,7 @@ class Findings:
     def keys_of(self, plugin: type) -> ConfigDef:
         """The keys that a plugin defines."""
         definition: ConfigDef = getattr(plugin, "config_def", None) or ConfigDef()
-        return without_code(definition) if self._text_only else definition
+        return without_code(definition) if self.text_only else definition
 
     def add(self, keys: Iterable[ConfigKey], values: Iterable[ConfigValue], prefix: str = "") -> None:
         """Adds keys with their values. If a key is known already, adds only its new errors."""

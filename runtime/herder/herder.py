@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from runtime.api.errors import ConfigError
@@ -26,7 +27,7 @@ from runtime.herder.responses import (
     TaskStatusResponse,
     TopicsResponse,
 )
-from runtime.host.port import HostError, PluginHost, UnknownPluginError
+from runtime.host.port import HostError, PluginHost, PluginTimeoutError, UnknownPluginError
 from runtime.kafka.formats import java_copied, java_ordered
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import State, TargetState, TaskId
@@ -35,9 +36,6 @@ from runtime.storage.statuses import StatusRecord, StatusStore
 
 Response = dict[str, Any]
 """A definition or validation of configuration keys, as the plugin host built it."""
-
-START_WAIT = 15.0
-"""Seconds that a restart request waits for the connector to start or fail."""
 
 YIELD_EVERY = 200
 """Number of connectors after which a list lets other requests run."""
@@ -84,8 +82,10 @@ class Herder:
     def __init__(
         self, configs: ConfigStore, statuses: StatusStore, host: PluginHost, connectors: Connectors,
         entries: ConnectorEntries, tracking: TopicTracking, locks: ConnectorLocks, unfinished: UnfinishedChanges,
-        group: Leadership,
+        group: Leadership, request_timeout: float = 30.0,
     ) -> None:  # fmt: skip
+        """`request_timeout`: seconds that a restart waits for a connector's start()."""
+        self._request_timeout = request_timeout
         self._configs, self._statuses, self._host, self._connectors = configs, statuses, host, connectors
         self._types, self._tracking = entries.types, tracking
         self._entries = EntryCache()
@@ -235,7 +235,7 @@ class Herder:
     async def restart(self, name: str, include_tasks: bool, only_failed: bool) -> StatusResponse | None:
         """POST /connectors/{name}/restart (KIP-745): None for the plain form (204), which the connector's owner carries
         out; otherwise the status with the restarted connector and tasks RESTARTING (202), at the leader. HerderError if
-        the plain form does not start the connector."""
+        the plain form does not start the connector, PluginTimeoutError if its start() does not return in time."""
         if not include_tasks and not only_failed:
             await self._restart_connector(name)
             return None
@@ -250,9 +250,13 @@ class Herder:
         async with self._held(name):
             self.check_restartable(Unit(name, CONNECTOR))
             self._connectors.check_owned(name)
+            began = datetime.now(UTC)
             self._connectors.restart(name, connector=True, tasks=set())
-            if await self._connectors.has_failed(name, START_WAIT):
+            if await self._connectors.has_failed(name, self._request_timeout):
                 raise HerderError(f"Failed to start connector: {name}")
+            if self._connectors.is_starting(name):
+                reason = f"start() of {name} has not returned within {self._request_timeout:g} s"
+                raise PluginTimeoutError("start", began, reason)
 
     async def restart_task(self, name: str, task: int) -> None:
         """POST /connectors/{name}/tasks/{task}/restart, carried out by the task's owner."""

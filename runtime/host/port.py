@@ -22,6 +22,7 @@ client raises PluginTimeoutError."""
 
 _STAGES = {
     "definition": "retrieving the configuration definition from the connector",
+    "start": "starting the connector",
     "validate": "performing multi-property validation for the connector",
 }
 """Connect's descriptions of what a worker does when a method of a connector is called."""

@@ -34,6 +34,16 @@ class Health(Protocol):
         """Version, commit and cluster id."""
 
 
+def starting(health: Health) -> str:
+    """The message of a worker that is not ready."""
+    return with_cause("Worker is still starting up.", health.trouble or "reading its storage topics")
+
+
+def with_cause(sentence: str, cause: str) -> str:
+    """Connect's sentence, which its clients look for, and the cause."""
+    return f"{sentence} {cause[0].upper()}{cause[1:]}"
+
+
 class Guards:
     """Handlers wrapped in `ready` answer 503 until the stores have been read; those wrapped in `leader` also run at the
     leader, and those in `owner` where the connector or task runs."""
@@ -47,8 +57,7 @@ class Guards:
             if not self._health.ready:
                 if parameter(request, "forward"):  # from a worker that does not know yet that this one starts or ends
                     raise Conflict(NOT_HERE)
-                reason = self._health.trouble or "reading its storage topics"
-                raise Unavailable(f"Worker is still starting up: {reason}")
+                raise Unavailable(starting(self._health))
             return await handler(request)
 
         return guarded

@@ -10,7 +10,7 @@ from runtime.herder.monitoring.metrics import Metrics
 from runtime.herder.monitoring.progress_history import ProgressHistory, all_points
 from runtime.herder.restarts.auto_restart import AutoRestarts
 from runtime.rest.forwarding.peers import Peers
-from runtime.rest.guards import Health
+from runtime.rest.guards import Health, starting, with_cause
 from runtime.rest.http.parameters import path_name
 from runtime.rest.http.responses import json_response
 
@@ -27,10 +27,10 @@ class WorkerHandlers:
     async def health(self, _: Request) -> Response:
         health = self._health
         if not health.ready:
-            message = f"Worker is still starting up: {health.trouble or 'reading its storage topics'}."
-            return json_response({"status": "starting", "message": message}, 503)
+            return json_response({"status": "starting", "message": starting(health)}, 503)
         if health.trouble is not None:
-            return json_response({"status": "unhealthy", "message": health.trouble}, 500)
+            unable = "Worker was unable to handle this request and may be unable to handle other requests."
+            return json_response({"status": "unhealthy", "message": with_cause(unable, health.trouble)}, 500)
         message = "Worker has completed startup and is ready to handle requests."
         return json_response({"status": "healthy", "message": message})
 

@@ -195,7 +195,9 @@ def assemble(
     stored_offsets = StoredOffsets(offsets, clusters, SourceTransactions(config, host, outside.new_writer))
     changes = OffsetChanges(journal, configs, stored_offsets, settling, locks, lambda: group.leads)
     tracking = TopicTracking(config.topic_tracking, config.topic_tracking_reset)
-    herder = Herder(configs, statuses, host, connectors, entries, tracking, locks, changes, group)
+    herder = Herder(
+        configs, statuses, host, connectors, entries, tracking, locks, changes, group, config.request_timeout
+    )
     fencing = ZombieFencing(config, herder, configs, host, outside.fence)
     leader.use(fencing)
     transactional = config.exactly_once.transactional_tasks

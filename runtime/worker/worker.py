@@ -149,11 +149,13 @@ class Worker:
             await parts.engine.start()  # first: Spark takes longest
             await parts.host.start()
             await parts.logs.start()
-            parts.health.waiting_for = f"the group {self._config.group_id}"
+            if parts.peers is not None:
+                parts.health.waiting_for = f"the group {self._config.group_id}"
             await parts.configs.read_to_end()
             parts.configs.forget_deleted()
             parts.duties.subscribe(self._lost_group)
             await parts.group.join(parts.duties)
+            parts.health.waiting_for = "its connectors"
         except (KafkaProblem, OSError) as e:
             self._fail(str(e))
             return

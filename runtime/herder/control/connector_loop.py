@@ -120,6 +120,11 @@ class ConnectorLoop:
             await asyncio.wait_for(self._idle.wait(), within)
         return self._hosted.failed
 
+    @property
+    def starting(self) -> bool:
+        """Whether the connector's start() has not returned."""
+        return self._hosted.starting
+
     async def close(self) -> None:
         """Stop the loop; the caller stops the connector's instance and tasks."""
         self._closing = True

@@ -158,6 +158,11 @@ class Connectors:
         loop = self._loops.get(name)
         return loop is not None and await loop.has_failed(within)
 
+    def is_starting(self, name: str) -> bool:
+        """Whether the connector's start() has not returned."""
+        loop = self._loops.get(name)
+        return loop is not None and loop.starting
+
     async def stack(self, task: TaskId) -> TaskStack | None:
         """The stack of a task's thread; None if the task is not running. SlotSilentError if the slot does not
         answer."""

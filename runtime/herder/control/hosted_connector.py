@@ -49,6 +49,11 @@ class HostedConnector:
         return self._instance.pending
 
     @property
+    def starting(self) -> bool:
+        """Whether the connector's start() has been called, or is about to be, and has not returned."""
+        return self._instance.pending and not self._instance.started
+
+    @property
     def exists(self) -> bool:
         """Whether there is an instance, running or failed."""
         return self._instance.config is not None

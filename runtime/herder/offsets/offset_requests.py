@@ -246,8 +246,8 @@ async def _confirmed(hook: Awaitable[bool]) -> bool:
         if e.kind == "unsupported":
             raise BadRequest(f"The connector does not support altering its offsets: {e.message}") from None
         raise BadRequest(e.message) from None
-    except TimeoutError:
-        raise Unavailable("The connector did not respond; no offsets were changed") from None
+    except TimeoutError as e:
+        raise HerderError(f"{e}; no offsets were changed") from None
 
 
 def _verdict(definite: bool, done: str) -> MessageResponse:

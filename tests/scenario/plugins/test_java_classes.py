@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 
 from runtime.api.connector import SinkConnector, SourceConnector
+from runtime.definitions.findings import Findings
+from runtime.definitions.plugin_code import creation_problem
 from runtime.java.plugins.classes import JavaClasses
 from runtime.java.plugins.source_task import ReportingJavaSourceTask
 from runtime.java.target import JavaTarget
+from runtime.plugins.catalog import PluginCatalog
+from runtime.plugins.plugin import Plugin, PluginType
+from runtime.plugins.registry import PluginRegistry
 from tests.support.java.host import probes, shared_host
 
 pytestmark = pytest.mark.slow
@@ -36,6 +41,18 @@ def test_validators_and_recommenders_of_a_transformation_run_in_java(classes: Ja
     assert (found.value, found.errors, found.recommended_values, found.visible) == (7, [], ["7", "3"], False)
     (found,) = keys.validate({"step.size": "12"})
     assert found.errors == ["Invalid value 12 for configuration step.size: too large"]
+
+
+def test_validation_finds_a_class_that_cannot_be_created(classes: JavaClasses) -> None:
+    kind = PluginType.TRANSFORMATION
+    unlicensed, step = (
+        Plugin(f"probe.{n}", _target(n), (kind,), language="java") for n in ("UnlicensedStep", "ProbeStep")
+    )
+    registry = PluginRegistry((), PluginCatalog((unlicensed, step)), java=classes.load)
+    objects = sum(len(jvm.objects) for jvm in classes.host.jvms)
+    assert creation_problem(unlicensed, kind, registry, Findings()) == " It cannot be created: no license"
+    assert creation_problem(step, kind, registry, Findings()) == ""
+    assert sum(len(jvm.objects) for jvm in classes.host.jvms) == objects, "the instance is released"
 
 
 def test_a_task_that_uses_reports_gets_them(classes: JavaClasses) -> None:

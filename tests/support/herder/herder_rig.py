@@ -215,7 +215,7 @@ class HerderRig:
         self.changes = OffsetChanges(self.journal, self.configs, self.stored_offsets, self.settling, locks)
         self.herder = Herder(
             self.configs, self.statuses, self.host, self.connectors, entries, TopicTracking(True, True), locks,
-            self.changes, self.group,
+            self.changes, self.group, self.worker.request_timeout,
         )  # fmt: skip
         self.fenced: list[list[str]] = []
         """The transactional ids of each round of fencing."""

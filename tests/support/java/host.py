@@ -133,6 +133,14 @@ public class ProbeConnector extends SourceConnector {
     }
 }
 """,
+    "probe/UnlicensedStep.java": """
+package probe;
+
+/** Cannot be created. */
+public class UnlicensedStep extends ProbeStep {
+    public UnlicensedStep() { throw new IllegalStateException("no license"); }
+}
+""",
     "probe/ProbeStep.java": """
 package probe;
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from runtime.api.connector import Connector
 from runtime.definitions import invalid_message
-from runtime.definitions.validation import WorkerDefaults, validate
+from runtime.definitions.validation import WorkerDefaults, validate, validate_text
 from runtime.plugins.registry import PluginRegistry
 
 REGISTRY = PluginRegistry()
@@ -228,3 +229,69 @@ def test_exactly_once_is_refused() -> None:
 
 def test_client_overrides_are_accepted() -> None:
     assert errors(source(producer__override__linger__ms="5", consumer__override__x="1")) == {}
+
+
+FAILING = """
+from runtime.api import Converter, Transformation
+
+
+class Undefined:
+    def __get__(self, instance, owner):
+        raise ValueError("no definition")
+
+
+class Unlicensed(Converter):
+    def __init__(self):
+        raise ValueError("no license")
+
+    def from_connect(self, topic, schema, value): ...
+    def to_connect(self, topic, data): ...
+
+
+class Vague(Unlicensed):
+    def __init__(self): ...
+
+    config_def = Undefined()
+
+
+class UnlicensedStep(Transformation):
+    def __init__(self):
+        raise ValueError("no license")
+
+    def apply(self, record): ...
+
+
+class VagueStep(UnlicensedStep):
+    def __init__(self): ...
+
+    config_def = Undefined()
+"""
+
+
+def test_a_plugin_whose_code_fails_has_the_error_at_its_key_beside_the_others(tmp_path: Path) -> None:
+    """With Apache's messages for classes that cannot be created, or that do not define their keys."""
+    (tmp_path / "failing.py").write_text(FAILING)
+    registry = PluginRegistry((str(tmp_path),))
+    config: dict[str, str | None] = {
+        "connector.class": "FileStreamSource", "name": "a", "topic": "t", "file": "f", "tasks.max": "0",
+        "key.converter": "failing.Unlicensed", "value.converter": "failing.Vague",
+        "transforms": "a,b", "transforms.a.type": "failing.UnlicensedStep", "transforms.b.type": "failing.VagueStep",
+    }  # fmt: skip
+    plugin = registry.find("FileStreamSource")
+    assert plugin is not None
+    result = validate(config, plugin, registry.load_class(plugin)(), registry, DEFAULTS)
+    assert errors(result) == {
+        "tasks.max": ["Invalid value 0 for configuration tasks.max: Value must be at least 1"],
+        "key.converter": [_not_created("key.converter", "failing.Unlicensed")],
+        "value.converter": ["Failed to load ConfigDef from value converter: no definition"],
+        "transforms.a.type": [_not_created("transforms.a.type", "failing.UnlicensedStep")],
+        "transforms.b.type": ["Error getting config definition from Transformation: no definition"],
+    }
+    assert value(result, "key.converter")["value"] is value(result, "transforms.a.type")["value"] is None
+    text = validate_text(config, plugin, registry.load_class(plugin), registry, DEFAULTS)
+    assert "key.converter" not in errors(text), "no constructor runs for a caller who may not create connectors"
+
+
+def _not_created(key: str, cls: str) -> str:
+    reason = f"Class {cls} could not be found. It cannot be created: no license"
+    return f"Invalid value {cls} for configuration {key}: {reason}"

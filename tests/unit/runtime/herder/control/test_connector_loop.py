@@ -9,7 +9,7 @@ import pytest
 
 from runtime.herder.control.start_control import MAX_STARTING, StartTimes
 from runtime.herder.group.group import SoleWorker
-from runtime.host.port import HOST_ABSENT, HostError
+from runtime.host.port import HOST_ABSENT, HostError, PluginTimeoutError
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import State, TargetState, TaskId
 from runtime.storage.statuses import StatusRecord
@@ -135,6 +135,29 @@ async def test_a_slow_start_neither_fails_nor_delays_other_connectors() -> None:
     await rig.until(lambda: _runs(rig, "slow"))
     assert await rig.connectors.settled("slow")
     assert rig.plugins.starts == ["slow", "quick"]
+    await rig.close()
+
+
+async def test_a_restart_whose_start_does_not_return_is_reported() -> None:
+    """As in Connect, with Connect's sentence."""
+    rig = HerderRig(StartTimes(retry_delay=0.01, step_timeout=0.01), headrace_request_timeout_ms="50")
+    hangs, may_start = False, asyncio.Event()
+
+    async def start(name: str) -> None:
+        if hangs:
+            await may_start.wait()
+
+    rig.plugins.on_start = start
+    await rig.create("a")
+    await rig.until(lambda: _runs(rig, "a"))
+    await rig.herder.restart("a", include_tasks=False, only_failed=False)
+    hangs = True
+    for _ in range(2):
+        with pytest.raises(PluginTimeoutError, match=r"^Request timed out. The worker is currently starting the conn"):
+            await rig.herder.restart("a", include_tasks=False, only_failed=False)
+    hangs = False
+    await rig.herder.restart("a", include_tasks=False, only_failed=False)
+    await rig.until(lambda: _runs(rig, "a"))
     await rig.close()
 
 

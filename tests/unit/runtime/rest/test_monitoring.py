@@ -1,0 +1,31 @@
+"""GET /health: Connect's sentences, and the cause."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import orjson
+import pytest
+
+from runtime.rest.monitoring import WorkerHandlers
+from tests.support.never_called import NEVER_CALLED
+
+
+@pytest.mark.parametrize(
+    ("ready", "trouble", "status", "state", "message"),
+    [
+        (False, None, 503, "starting", "Worker is still starting up. Reading its storage topics"),
+        (False, "waiting for the group g", 503, "starting", "Worker is still starting up. Waiting for the group g"),
+        (
+            True, "no connection to b:9092", 500, "unhealthy",
+            "Worker was unable to handle this request and may be unable to handle other requests. No connection to "
+            "b:9092",
+        ),
+        (True, None, 200, "healthy", "Worker has completed startup and is ready to handle requests."),
+    ],
+)  # fmt: skip
+async def test_health(ready: bool, trouble: str | None, status: int, state: str, message: str) -> None:
+    health: Any = SimpleNamespace(ready=ready, trouble=trouble)
+    response = await WorkerHandlers(health, NEVER_CALLED).health(NEVER_CALLED)
+    assert (response.status_code, orjson.loads(response.body)) == (status, {"status": state, "message": message})
