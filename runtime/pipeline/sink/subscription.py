@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.java_compat.regex.limited import LimitedMatch
 from runtime.model.states import INTERNAL_TOPICS
-from runtime.pipeline.sink.topic_lists import TopicLists, slot_topics
+from runtime.pipeline.sink.topic_lists import TopicLists, slot_topic_ids, slot_topics
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
@@ -17,10 +17,15 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _CHECK_INTERVAL = 1.0  # seconds between two checks of the known topics
-_MISSING_INTERVAL = 5.0  # seconds between two requests for missing named topics, while others exist
+_DELETION_INTERVAL = 5.0  # seconds between two checks whether named topics still exist
+_OUTAGE_INTERVAL = 30.0  # the same, after a check without a response
 _MAX_AGE = 30.0  # maximum age of a list of topics without metadata.max.age.ms
 _MAX_AGE_IDLE = 5.0  # the same, while there is nothing to read
 _TIMEOUT = 5.0  # seconds
+
+
+Deleted = Callable[[Mapping[str, Any], Collection[str]], set[str] | None]
+"""Arguments: settings of a client, and topics; returns those that do not exist, None without a response."""
 
 
 class Subscription:
@@ -34,11 +39,12 @@ class Subscription:
         regex: str,
         callbacks: dict[str, Callable[..., Any]],
         lists: TopicLists = slot_topics,
+        deleted: Deleted = slot_topic_ids.deleted,
         clock: Callable[[], float] = time.monotonic,
     ):
-        """`settings` are the consumer's. If the consumer may create topics, missing named topics are requested, so
-        that the broker creates them; `metadata.max.age.ms` bounds the age of the list to which a pattern is
-        applied."""
+        """`settings` are the consumer's. If the consumer may create topics, missing named topics are requested, so that
+        the broker creates them; `deleted` returns those of some topics that do not exist any more; and
+        `metadata.max.age.ms` bounds the age of the list to which a pattern is applied."""
         self._consumer, self._settings, self._lists, self._clock = consumer, settings, lists, clock
         self._creates = settings.get("allow.auto.create.topics", True) is not False
         self._max_age = int(settings.get("metadata.max.age.ms", _MAX_AGE * 1000)) / 1000
@@ -46,6 +52,7 @@ class Subscription:
         self._pattern = regex
         self._callbacks = callbacks
         self._existing: set[str] | None = None
+        self._deleted, self._ask_deleted, self._next_deletion = set[str](), deleted, 0.0
         self._seen: frozenset[str] | None = None
         self._next_check = 0.0
 
@@ -54,9 +61,7 @@ class Subscription:
         now = self._clock()
         if now < self._next_check:
             return
-        if not self._pattern and self._existing == self._named:
-            return
-        self._next_check = now + (_MISSING_INTERVAL if self._named and self._existing else _CHECK_INTERVAL)
+        self._next_check = now + _CHECK_INTERVAL
         existing = self._matching() if self._pattern else self._existing_named()
         if existing is None or existing == self._existing:
             if self._existing is None and self._named:
@@ -66,7 +71,7 @@ class Subscription:
 
     def _subscribe(self, existing: set[str]) -> None:
         self._existing = existing
-        wanted = self._named or existing
+        wanted = self._named - self._deleted or existing
         if wanted:
             _log.info("Subscribed to %s", ", ".join(sorted(wanted)))
             self._consumer.subscribe(sorted(wanted), **self._callbacks)
@@ -88,13 +93,29 @@ class Subscription:
         """The named topics that exist; None if the cluster does not respond. All topics are listed once; later requests
         are for missing topics only."""
         if self._existing is not None:
-            return self._existing | self._requested(self._named - self._existing)
+            self._deleted |= self._find_deleted(self._existing)
+            created = self._requested(self._named - self._existing)
+            self._deleted -= created
+            return self._existing - self._deleted | created
         names = self._lists.names(self._consumer, self._settings, _CHECK_INTERVAL)
         if names is None:
             return None
         if self._creates:
             self._requested(self._named - names)
         return self._named & names
+
+    def _find_deleted(self, existing: set[str]) -> set[str]:
+        """Java's consumer learns of deleted topics when it fetches from them, librdkafka's from its next metadata."""
+        now = self._clock()
+        if now < self._next_deletion or not existing:
+            return set()
+        is_first, self._next_deletion = self._next_deletion == 0.0, now + _DELETION_INTERVAL
+        if is_first:
+            return set()
+        deleted = self._ask_deleted(self._settings, existing)
+        if deleted is None:
+            self._next_deletion = now + _OUTAGE_INTERVAL
+        return deleted or set()
 
     def _requested(self, missing: set[str]) -> set[str]:
         """The topics among these that exist now. The request creates missing topics where the broker allows it, as

@@ -14,7 +14,7 @@ from runtime.kafka.clients.open_clients import KeptAdmin
 from runtime.model.task_errors import TaskLostError
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer
+    from confluent_kafka import Consumer, KafkaError
 
 # The ids of the topics of a task that commits records long after it has read them.
 #
@@ -68,16 +68,32 @@ class TopicIdRequests:
         """A function that requests ids with the settings of a client."""
         return lambda topics: self._request(settings, topics)
 
+    def deleted(self, settings: Mapping[str, Any], topics: Collection[str]) -> set[str] | None:
+        """Those of the topics that do not exist; None if the cluster does not respond. The request creates no topic."""
+        responses = self._describe(settings, topics, _SHORT_TIMEOUT)
+        errors = {topic: found.name() for topic, found in responses.items() if not isinstance(found, str)}
+        if any(name.startswith("_") for name in errors.values()):  # errors of the client, such as a time-out
+            return None
+        return {topic for topic, name in errors.items() if name == "UNKNOWN_TOPIC_OR_PART"}
+
     def _request(self, settings: Mapping[str, Any], topics: Collection[str]) -> Mapping[str, str]:
+        responses = self._describe(settings, topics, _TIMEOUT).items()
+        return {topic: found for topic, found in responses if isinstance(found, str)}
+
+    def _describe(
+        self, settings: Mapping[str, Any], topics: Collection[str], timeout: float
+    ) -> dict[str, str | KafkaError]:
+        """The id of each topic, or the error."""
         from confluent_kafka import KafkaException, TopicCollection
 
-        found = {}
+        found: dict[str, str | KafkaError] = {}
         with self._client(settings).use() as admin:
-            asked = admin.describe_topics(TopicCollection(list(topics)), request_timeout=_TIMEOUT)
+            asked = admin.describe_topics(TopicCollection(list(topics)), request_timeout=timeout)
             for topic, response in asked.items():
                 try:
                     found[topic] = str(response.result().topic_id)
                 except KafkaException as error:  # the topic does not exist, or the cluster does not respond
+                    found[topic] = error.args[0]
                     _log.debug("No id of topic %s: %s", topic, error.args[0].str())
         return found
 
@@ -93,6 +109,7 @@ slot_topic_ids = TopicIdRequests()
 _log = logging.getLogger(__name__)
 
 _TIMEOUT = 5.0  # seconds; limits how long a stopping task waits if the cluster does not respond
+_SHORT_TIMEOUT = 1.0  # seconds; of a request without which the task works as well
 _AFTER_FAILURE = 1.0  # seconds until the next request
 _IDENTITY = ("bootstrap.", "security.", "sasl.", "ssl.", "enable.ssl.")  # settings that identify user and cluster
 

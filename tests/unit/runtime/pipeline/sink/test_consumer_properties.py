@@ -142,6 +142,33 @@ def in_transaction(broker: KafkaBroker, topic: str, value: bytes, ends: str) -> 
     return producer
 
 
+@pytest.mark.parametrize("assignor", ["RoundRobinAssignor", "CooperativeStickyAssignor"])
+def test_named_topics_may_be_created_and_deleted(
+    broker: KafkaBroker, calls: list[Call], monkeypatch: pytest.MonkeyPatch, assignor: str
+) -> None:
+    """As with Java's consumer, which learns of both from its requests, long before its metadata is too old."""
+    monkeypatch.setattr("runtime.pipeline.sink.subscription._DELETION_INTERVAL", 0.2)
+    kept, deleted, created = broker.create_topic(), broker.create_topic(), unique("later")
+    strategy = f"org.apache.kafka.clients.consumer.{assignor}"
+    own = {"consumer.partition.assignment.strategy": strategy, "consumer.allow.auto.create.topics": "false"}
+    task = RunningTask(sink(broker, [kept, deleted, created], own, flush_interval=0.2))
+    produce(broker, kept, b"1")
+    produce(broker, deleted, b"2")
+    wait_until(lambda: sorted(map(str, values(calls))) == ["1", "2"])
+    broker.create_topic(created)
+    produce(broker, created, b"3")
+    wait_until(lambda: list(map(str, values(calls)))[2:] == ["3"])
+    before = len(of(calls, "a", "close"))
+    broker.delete_topics(deleted)
+    wait_until(lambda: len(of(calls, "a", "close")) > before)
+    produce(broker, kept, b"4")
+    produce(broker, created, b"5")
+    wait_until(lambda: len(values(calls)) == 5)
+    task.stop()
+    assert task.host.states == [State.RUNNING]
+    assert sorted(map(str, values(calls))) == ["1", "2", "3", "4", "5"], "each record once"
+
+
 @pytest.mark.parametrize(
     ("worker", "connector", "committed_only"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
@@ -23,7 +24,7 @@ class Cluster:
 
     def __init__(self, *topics: str) -> None:
         self.topics = list(topics)
-        self.all_asked = self.one_asked = 0
+        self.all_asked = self.one_asked = self.deletions_asked = 0
         self.away = False
         self.subscribed: list[list[str]] = []
 
@@ -39,6 +40,10 @@ class Cluster:
     def subscribe(self, topics: list[str], **callbacks: object) -> None:
         self.subscribed.append(topics)
 
+    def deleted(self, settings: object, topics: Collection[str]) -> set[str] | None:
+        self.deletions_asked += 1
+        return None if self.away else set(topics) - set(self.topics)
+
     def unsubscribe(self) -> None:
         self.subscribed.append([])
 
@@ -46,7 +51,10 @@ class Cluster:
 def sinks(number: int, cluster: Any, clock: Clock, regex: str = "", *named: str, **settings: Any) -> list[Any]:
     whom = {"bootstrap.servers": "here", **{name.replace("_", "."): value for name, value in settings.items()}}
     lists = TopicLists(clock)
-    return [Subscription(cluster, {**whom, "group.id": f"g{n}"}, named, regex, {}, lists, clock) for n in range(number)]
+    return [
+        Subscription(cluster, {**whom, "group.id": f"g{n}"}, named, regex, {}, lists, cluster.deleted, clock)
+        for n in range(number)
+    ]
 
 
 def run(tasks: list[Subscription], clock: Clock, seconds: int) -> None:
@@ -91,13 +99,33 @@ def test_a_missing_named_topic_is_requested_alone() -> None:
     clock, cluster = Clock(1000.0), Cluster("x")
     (task,) = sinks(1, cluster, clock, "", "x", "y")
     run([task], clock, 60)
-    assert cluster.all_asked == 1 and 10 <= cluster.one_asked <= 15
+    assert cluster.all_asked == 1 and 55 <= cluster.one_asked <= 65
     cluster.topics.append("y")
-    run([task], clock, 6)
+    run([task], clock, 2)
     assert cluster.subscribed == [["x", "y"]] * 2
     asked = cluster.one_asked
     run([task], clock, 60)
     assert (cluster.all_asked, cluster.one_asked) == (1, asked)
+
+
+def test_a_deleted_topic_is_left_and_read_again_when_it_is_created_again() -> None:
+    clock, cluster = Clock(), Cluster("x", "y")
+    (task,) = sinks(1, cluster, clock, "", "x", "y")
+    run([task], clock, 60)
+    assert cluster.subscribed == [["x", "y"]] and 10 <= cluster.deletions_asked <= 12
+    cluster.away = True
+    run([task], clock, 35)
+    assert cluster.subscribed == [["x", "y"]], "a cluster that does not respond has deleted nothing"
+    cluster.away = False
+    cluster.topics.remove("y")
+    run([task], clock, 32)
+    assert cluster.subscribed[1:] == [["x"]]
+    cluster.topics.remove("x")
+    run([task], clock, 6)
+    assert cluster.subscribed[2:] == [[]]
+    cluster.topics += ["x", "y"]
+    run([task], clock, 2)
+    assert cluster.subscribed[3:] == [["x", "y"]]
 
 
 def test_named_topics_are_subscribed_to_while_the_cluster_is_silent() -> None:
