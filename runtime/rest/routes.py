@@ -22,21 +22,19 @@ from runtime.herder.restarts.auto_restart import AutoRestarts
 from runtime.herder.status.error_board import ErrorBoard
 from runtime.logs.lines import ConnectorLines
 from runtime.rest.config_history import ConfigHistoryHandlers
-from runtime.rest.connectors import ConnectorHandlers
-from runtime.rest.diagnostics import DiagnosticHandlers
+from runtime.rest.connectors import ConnectorHandlers, StateHandlers
 from runtime.rest.events import EventStream
 from runtime.rest.forwarding.forwarding import Forwarding
 from runtime.rest.forwarding.peers import Peers
 from runtime.rest.guards import Guards, Health
 from runtime.rest.internal import InternalHandlers
-from runtime.rest.monitoring import ProgressHandlers, WorkerHandlers
+from runtime.rest.monitoring import DiagnosticHandlers, ProgressHandlers, WorkerHandlers
 from runtime.rest.offsets import OffsetHandlers
 from runtime.rest.plugins import PluginHandlers
 from runtime.rest.preview import RecordHandlers
 from runtime.rest.resource import Handler, Resource
 from runtime.rest.security.access import Role
 from runtime.rest.security.masking import Masks
-from runtime.rest.states import StateHandlers
 from runtime.rest.workers import GroupHandlers
 from runtime.storage.config_history import ConfigHistory
 

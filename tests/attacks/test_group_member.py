@@ -32,14 +32,13 @@ from runtime.herder.plugin_reload import PluginReload
 from runtime.herder.status.error_board import ErrorBoard
 from runtime.herder.status.events import EventLog
 from runtime.kafka.group.protocol import Assignment, Details, WorkerMetadata, decode_metadata, encode_metadata
-from runtime.rest.diagnostics import all_lines
 from runtime.rest.forwarding.peer_events import MAX_NOTICES, PeerEvents
 from runtime.rest.forwarding.worker_clients import WorkerRequest
 from runtime.rest.http.parameters import path_name
 from runtime.rest.http.receiving import read
 from runtime.rest.http.responses import json_response
 from runtime.rest.internal import ALGORITHM_HEADER, SIGNATURE_HEADER, InternalHandlers
-from runtime.rest.monitoring import ProgressHandlers
+from runtime.rest.monitoring import ProgressHandlers, all_lines
 from runtime.rest.plugins import PluginHandlers
 from runtime.rest.preview import RecordHandlers
 from runtime.rest.resource import Handler, Resource

@@ -20,10 +20,10 @@ from runtime.herder.internal_requests import InternalRequests
 from runtime.herder.offsets.settling import GroupSettling
 from runtime.kafka.errors import BrokerUnavailable, NotAuthorizedError
 from runtime.model.states import State, TargetState, TaskId
-from runtime.rest.diagnostics import all_lines
 from runtime.rest.forwarding.leader_client import LeaderClient
 from runtime.rest.http.responses import json_response
 from runtime.rest.internal import InternalHandlers
+from runtime.rest.monitoring import all_lines
 from runtime.rest.offsets import with_stalled
 from runtime.rest.resource import Handler, Resource
 from runtime.storage.configs import ConfigStore, StoredConnector
