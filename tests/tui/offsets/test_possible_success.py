@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from tests.support.console.console import console
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
-
-
-@pytest.fixture
-def ours(our_connect_url: str, tmp_path: Path) -> Cluster:
-    return Cluster(our_connect_url, tmp_path)
 
 
 async def test_possible_success_is_distinguished_and_leaves_the_connector_stopped(ours: Cluster) -> None:
