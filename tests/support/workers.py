@@ -117,20 +117,8 @@ def our_worker(folder: Path, bootstrap: str, overrides: Mapping[str, str]) -> Wo
     """Our distributed worker, not started yet, with its own group and topics."""
     port = free_port()
     group = unique("workers")
-    properties = {
-        "bootstrap.servers": bootstrap,
-        "group.id": group,
-        "listeners": f"http://{ports.HOST}:{port}",
-        "key.converter": "org.apache.kafka.connect.json.JsonConverter",
-        "key.converter.schemas.enable": "false",
-        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-        "value.converter.schemas.enable": "false",
-        **storage_topics(group),
-        "offset.storage.partitions": "5",
-        "status.storage.partitions": "2",
-        "offset.flush.interval.ms": "500",
-        **overrides,
-    }
+    partitions = {"offset.storage.partitions": "5", "status.storage.partitions": "2"}
+    properties = {**_properties(group, port, bootstrap), **partitions, **overrides}
     file = write_properties(folder / f"{group}.properties", properties)
     command = [sys.executable, "-m", "runtime", "worker", "distributed", str(file)]
     return WorkerProcess(command, port, folder / f"{group}.log", properties)
@@ -141,7 +129,15 @@ def java_worker(
 ) -> WorkerProcess:
     """Apache's distributed worker 4.3, not started yet, with its file connectors as plugins. `jvm`: its options."""
     java, port, group = java_connect(folder, jvm), free_port(), unique("java-connect")
-    properties = {
+    properties = {**_properties(group, port, bootstrap), **java.worker_properties(overrides)}
+    file = write_properties(folder / f"{group}.properties", properties)
+    command = [*java.command, "org.apache.kafka.connect.cli.ConnectDistributed", str(file)]
+    return WorkerProcess(command, port, folder / f"{group}.log", properties, java.archive)
+
+
+def _properties(group: str, port: int, bootstrap: str) -> dict[str, str]:
+    """The properties that both kinds of workers have."""
+    return {
         "bootstrap.servers": bootstrap,
         "group.id": group,
         "listeners": f"http://{ports.HOST}:{port}",
@@ -151,11 +147,7 @@ def java_worker(
         "value.converter.schemas.enable": "false",
         **storage_topics(group),
         "offset.flush.interval.ms": "500",
-        **java.worker_properties(overrides),
     }
-    file = write_properties(folder / f"{group}.properties", properties)
-    command = [*java.command, "org.apache.kafka.connect.cli.ConnectDistributed", str(file)]
-    return WorkerProcess(command, port, folder / f"{group}.log", properties, java.archive)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,9 @@ import pytest
 
 from tests.support.broker import unique
 from tests.support.clusters import rest
+from tests.support.connect import STRINGS
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
-
-STRINGS = {f"{kind}.converter": "org.apache.kafka.connect.storage.StringConverter" for kind in ("key", "value")}
 
 
 class Cluster:
@@ -126,3 +125,11 @@ def stopped_source(cluster: Cluster) -> str:
 def our_connect_url(our_connect: WorkerProcess) -> str:
     """The URL of a Headrace worker with the test plugins."""
     return our_connect.url
+
+
+@pytest.fixture
+def ours(our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
+    """That worker with the connectors of the test."""
+    one = Cluster(our_connect_url, tmp_path)
+    yield one
+    one.close()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
-from pathlib import Path
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -18,12 +17,6 @@ from tests.tui.conftest import Cluster
 from tui import session
 from tui.contexts.profiles import Profile
 from tui.screens.contexts.promote_screen import PromoteScreen
-
-
-@pytest.fixture
-def ours(our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
-    with closing(Cluster(our_connect_url, tmp_path)) as one:
-        yield one
 
 
 @contextmanager

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from tests.support.broker import unique
 from tests.support.console.console import console
 from tests.tui.conftest import Cluster
@@ -17,13 +12,6 @@ from tui.screens.clusters.worker_rows import Unit, counted_states, in_glyphs, ra
 from tui.screens.clusters.worker_units import WorkerUnitsScreen
 from tui.screens.clusters.workers import WorkersScreen
 from tui.screens.services.operations import Phase
-
-
-@pytest.fixture
-def ours(our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
-    one = Cluster(our_connect_url, tmp_path)
-    yield one
-    one.close()
 
 
 async def test_workers_of_apache_are_derived_from_statuses(cluster: Cluster) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,13 +17,6 @@ from tui.client.client import Connect
 from tui.formatting import short
 from tui.metrics.progress import MAX_REQUESTS, POLL_INTERVAL, ConnectorProgress, ProgressMonitor, of_offsets
 from tui.metrics.rate_history import STEP
-
-
-@pytest.fixture
-def ours(our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
-    one = Cluster(our_connect_url, tmp_path)
-    yield one
-    one.close()
 
 
 def test_progress_from_the_answer_about_offsets() -> None:

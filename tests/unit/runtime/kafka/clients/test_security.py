@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
-import threading
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from runtime.kafka.clients.settings import client_config, kafka_python_config
 from runtime.kafka.errors import ClientConfigError
 from runtime.rest.security.tls import server_context
 from tests.support.servers.certificates import Stores, make_stores
+from tests.support.servers.handshake import handshake
 
 
 @pytest.fixture(scope="module")
@@ -45,25 +44,6 @@ def trust(stores: Stores) -> dict[str, dict[str, str]]:
     }
 
 
-def handshake(broker: ssl.SSLContext, client: ssl.SSLContext, name: str = "127.0.0.1") -> bytes:
-    ours, theirs = socket.socketpair()
-
-    def serve() -> None:
-        try:
-            with broker.wrap_socket(ours, server_side=True) as s:
-                s.sendall(b"x")
-        except OSError:
-            ours.close()
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    try:
-        with client.wrap_socket(theirs, server_hostname=name) as s:
-            return s.recv(1)
-    finally:
-        thread.join(30)
-
-
 @pytest.mark.parametrize("key", ["pem", "inline", "pkcs12", "pkcs12 called JKS"])
 @pytest.mark.parametrize("trusted", ["pem", "inline", "pkcs12"])
 def test_all_stores_reach_a_broker_that_asks_for_certificates(stores: Stores, key: str, trusted: str) -> None:
@@ -77,7 +57,7 @@ def test_all_stores_reach_a_broker_that_asks_for_certificates(stores: Stores, ke
     java = {"security.protocol": "SSL", **keys(stores)[key], **trust(stores)[trusted]}
     config = client_config(java, "admin")
     assert config.warnings == ()
-    assert handshake(broker, kafka_python_config(config.settings)["ssl_context"]) == b"x"
+    assert handshake(broker, kafka_python_config(config.settings)["ssl_context"])
 
 
 def test_names_are_checked_unless_that_is_switched_off(stores: Stores) -> None:
@@ -86,7 +66,7 @@ def test_names_are_checked_unless_that_is_switched_off(stores: Stores) -> None:
     with pytest.raises(ssl.SSLCertVerificationError):
         handshake(broker, kafka_python_config(client_config(java, "admin").settings)["ssl_context"], "other")
     java["ssl.endpoint.identification.algorithm"] = ""
-    assert handshake(broker, kafka_python_config(client_config(java, "admin").settings)["ssl_context"], "other") == b"x"
+    assert handshake(broker, kafka_python_config(client_config(java, "admin").settings)["ssl_context"], "other")
 
 
 def test_stores_that_cannot_be_used_are_named(stores: Stores, tmp_path: Path) -> None:

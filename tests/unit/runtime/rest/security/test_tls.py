@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import ssl
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
@@ -14,33 +12,12 @@ import pytest
 from runtime.config.listeners import ListenerError
 from runtime.rest.security.tls import server_context
 from tests.support.servers.certificates import Stores, make_stores
+from tests.support.servers.handshake import handshake
 
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Stores:
     return make_stores(tmp_path_factory.mktemp("stores"))
-
-
-def handshake(server: ssl.SSLContext, client: ssl.SSLContext) -> str | None:
-    """The negotiated protocol. Raises ssl.SSLError or OSError."""
-    ours, theirs = socket.socketpair()
-
-    def serve() -> None:
-        try:
-            with server.wrap_socket(ours, server_side=True) as s:
-                s.sendall(b"x")
-        except OSError:
-            ours.close()
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    try:
-        with client.wrap_socket(theirs, server_hostname="127.0.0.1") as s:
-            if s.recv(1) != b"x":
-                raise ssl.SSLError("closed")
-            return s.version()
-    finally:
-        thread.join(30)
 
 
 def client(stores: Stores, with_key: bool = False) -> ssl.SSLContext:
