@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import argparse
 import gc
-import logging
 import os
+import resource
 import sys
 import time
-import warnings
+import traceback
+from collections.abc import Callable, Iterable
+from functools import partial
 
 from tests.simulation import interposed
 
-_now, _cpu = time.monotonic, time.process_time
+_now = time.monotonic
+
+BATCH = 20
+"""Seeds that run in one process, after which its memory is given back."""
+
+FAILED = 255
 
 
 def main() -> int:
@@ -37,20 +44,34 @@ def main() -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    from tests.simulation.faults import KINDS
-    from tests.simulation.run import Settings, run
+    import tests.simulation.run  # noqa: F401 - imports the program, once for all batches
 
     if given.mutation:
         from tests.simulation.mutations import MUTATIONS
 
         MUTATIONS[given.mutation]()
-    kinds = KINDS if not given.faults else () if given.faults == "none" else tuple(given.faults.split(","))
-    settings = Settings(given.workers, kinds, given.trace)
-    failed, started, used = 0, _now(), _cpu()
     gc.collect()
     gc.freeze()  # the program itself
     gc.disable()
-    for seed in range(given.seed, given.seed + given.seeds):
+    started, first, end, failed = _now(), given.seed, given.seed + given.seeds, 0
+    while first < end and not (given.stop and failed):
+        batch = range(first, min(first + BATCH, end))
+        failed += _forked(partial(_batch, batch, given))
+        first = batch.stop
+    count, used = first - given.seed, resource.getrusage(resource.RUSAGE_CHILDREN)
+    each = (used.ru_utime + used.ru_stime) / count
+    print(f"{count} seeds, {failed} with violations, {_now() - started:.1f} s; processor time of each: {each:.3f} s")
+    return 1 if failed else 0
+
+
+def _batch(seeds: Iterable[int], given: argparse.Namespace) -> int:
+    """Run seeds and print their violations. Returns how many have some."""
+    from tests.simulation.faults import KINDS
+    from tests.simulation.run import Settings, run
+
+    kinds = KINDS if not given.faults else () if given.faults == "none" else tuple(given.faults.split(","))
+    settings, failed = Settings(given.workers, kinds, given.trace), 0
+    for seed in seeds:
         result = run(seed, settings)
         if given.digest:
             print(f"seed {seed}: {result.digest}")
@@ -61,23 +82,25 @@ def _run(given: argparse.Namespace) -> int:
             print(f"seed {seed}: {len(result.violations)} violation(s); the first: {result.violations[0]}", flush=True)
             if given.stop:
                 break
-        del result
-        if seed % 10 == 0:
-            _collect()
-    count = seed - given.seed + 1
-    used = (_cpu() - used) / count
-    print(f"{count} seeds, {failed} with violations, {_now() - started:.1f} s; processor time of each: {used:.3f} s")
-    return 1 if failed else 0
+    return failed
 
 
-def _collect() -> None:
-    """Free the runs so far. The coroutines of dead processes end with errors, which mean nothing."""
-    logging.disable()
-    sys.unraisablehook = lambda _: None
-    with warnings.catch_warnings(action="ignore"):
-        gc.collect()
-    sys.unraisablehook = sys.__unraisablehook__
-    logging.disable(logging.NOTSET)
+def _forked(work: Callable[[], int]) -> int:
+    """The result of a function, which runs in a copy of this process. The copy ends without freeing anything: to
+    collect the cycles of runs takes time, and would run the code of dead processes."""
+    sys.stdout.flush()
+    if (child := os.fork()) == 0:
+        code = FAILED
+        try:
+            code = work()
+        except BaseException:
+            traceback.print_exc()
+        sys.stdout.flush()
+        os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code < 0 or code == FAILED:
+        raise SystemExit(f"The simulator failed: {code}")
+    return code
 
 
 if __name__ == "__main__":

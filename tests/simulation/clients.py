@@ -24,8 +24,7 @@ class Client:
     def __init__(self, model: Connector, kind: str, world: World, workers: Sequence[SimWorker]) -> None:
         self.model, self.kind, self._world, self._workers = model, kind, world, workers
         self._random, self._versions = world.loop.random, itertools.count(1)
-        self.tasks_max = PARTS
-        self.start = ""
+        self._sent: dict[str, dict[str, str]] = {}  # configurations by version
 
     async def work(self, until: float) -> None:
         """Random requests until this time."""
@@ -41,7 +40,7 @@ class Client:
         choices = [
             (5, self.configure), (2, self.pause), (2, self.resume), (2, self.stop), (2, self.restart),
             (2, self.alter), (1, self.reset), (2, self.delete), (1, self.delete_with_offsets), (1, self.restart_task),
-            (1, self.recreate),
+            (1, self.recreate), (3, self.reconfigure),
         ]  # fmt: skip
         draw = self._random.random() * sum(weight for weight, _ in choices)
         for weight, action in choices:
@@ -53,16 +52,19 @@ class Client:
     # requests
 
     def config(self, **more: str) -> dict[str, str]:
-        name = self.model.name
-        self.tasks_max = 1 + int(self._random.random() * PARTS)
-        found = {
-            "connector.class": self.kind, "parts": str(PARTS), "tasks.max": str(self.tasks_max),
-            "topic": f"data-{name}" if self.kind == "Source" else "input", "version": str(next(self._versions)),
+        name, version = self.model.name, str(next(self._versions))
+        found = self._sent[version] = {
+            "connector.class": self.kind, "parts": str(PARTS), "tasks.max": str(1 + int(self._random.random() * PARTS)),
+            "topic": f"data-{name}" if self.kind == "Source" else "input", "version": version,
             "shift": str(int(self._random.random() * PARTS)),
             **({} if self.kind == "Source" else {"topics": "input"}), **more,
         }  # fmt: skip
-        self.start = found.get("start", "")
         return found
+
+    @property
+    def stored(self) -> dict[str, str]:
+        """The configuration in the config topic; empty without a connector."""
+        return self._sent[self.model.config] if self.model.config is not None else {}
 
     def _sometimes_odd(self, share: float = 0.16) -> dict[str, str]:
         """The configuration of a connector whose start() fails or takes long."""
@@ -84,6 +86,12 @@ class Client:
     async def configure(self, **more: str) -> Outcome:
         config = self.config(**(more or self._sometimes_odd()))
         return await self.send("PUT", f"{self._path}/config", config, config=config["version"])
+
+    async def reconfigure(self) -> None:
+        """Another change while tasks with the last one are starting."""
+        if await self.configure() is Outcome.DONE:
+            await asyncio.sleep(self._random.random() * 2)
+            await self.configure()
 
     async def delete(self) -> Outcome:
         return await self.send("DELETE", self._path, config=None)
@@ -171,8 +179,8 @@ class Client:
         self, outcome: Outcome, config: Any, state: str, change: Change | None, what: str, changing: bool
     ) -> None:
         model = self.model
-        if change is not None:
-            model.positions.end(change, outcome)
+        if change is not None and not model.positions.end(change, outcome):
+            self._world.trace.violated(f"{what} is refused, but has been carried out")
         if outcome is Outcome.DONE and changing:
             model.positions.settle()
             if config != _UNSET and config not in model.written:
@@ -188,6 +196,8 @@ class Client:
 
     async def _response(self, method: str, target: str, body: Any) -> Response | None:
         alive = [worker for worker in self._workers if worker.running] or self._workers[:1]
+        if self._random.random() < 0.7:  # as behind a load balancer, which checks the workers
+            alive = [worker for worker in alive if not worker.frozen] or alive
         worker = alive[int(self._random.random() * len(alive))]
         response = await ask(self._world, worker, method, target, body)
         shown = f"{response.status} {response.body[:110]!r}" if response is not None else "no response"

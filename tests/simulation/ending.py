@@ -59,9 +59,14 @@ class Ending:
         return True
 
     async def _final(self, client: Client) -> None:
-        model = client.model
-        draw = self._random.random()
+        """Change the connector once more, or leave it as it is: a change would also repair what is stuck."""
+        model, draw = client.model, self._random.random()
         state = "RUNNING" if draw < 0.6 else "PAUSED" if draw < 0.7 else "STOPPED" if draw < 0.8 else "deleted"
+        starts = client.stored.get("start", "0") != "raise"
+        if client.stored and starts and self._random.random() < 0.6:
+            target = model.target or "STARTED"
+            self._wanted[model.name] = "RUNNING" if target == "STARTED" else target
+            return
         self._wanted[model.name] = state
         await self._certainly(lambda: (client.create if model.config is None else client.configure)(start="0"))
         actions = {"RUNNING": client.resume, "PAUSED": client.pause, "STOPPED": client.stop, "deleted": client.delete}
@@ -85,7 +90,7 @@ class Ending:
 
     async def _of(self, client: Client) -> str | None:
         name, wanted = client.model.name, self._wanted[client.model.name]
-        tasks = min(PARTS, client.tasks_max) if wanted == "RUNNING" else 0
+        tasks = min(PARTS, int(client.stored["tasks.max"])) if wanted == "RUNNING" else 0
         if wanted == "PAUSED":  # a connector that has never been started has no tasks yet
             stored = self._workers[0].parts.configs.connector(name)  # type: ignore[union-attr]
             tasks = len(stored.tasks) if stored is not None else 0

@@ -12,8 +12,11 @@ from tests.simulation.worker import SimWorker, World
 
 KINDS = (
     "kill", "freeze", "slot_kill", "slot_freeze", "host", "cut_kafka", "cut_workers", "clock", "slow", "compact",
-    "terminate", "outage", "step", "stall",
+    "terminate", "outage", "step", "stall", "start",
 )  # fmt: skip
+
+OF_TASKS = ("step", "start")
+"""Kinds that happen at the steps of tasks."""
 
 
 class Faults:
@@ -34,8 +37,9 @@ class Faults:
             if self._world.loop.time() >= until:
                 break
             kind = self._kinds[int(self._random.random() * len(self._kinds))]
-            action: Callable[[], Coroutine[None, None, None]] = getattr(self, f"_{kind}")
-            self._start(action())
+            if kind not in OF_TASKS:
+                action: Callable[[], Coroutine[None, None, None]] = getattr(self, f"_{kind}")
+                self._start(action())
         while self._running:
             await asyncio.wait(self._running)
             self._running = {task for task in self._running if not task.done()}
@@ -45,6 +49,9 @@ class Faults:
 
     def _worker(self) -> SimWorker:
         return self._workers[int(self._random.random() * len(self._workers))]
+
+    def _named(self, name: str) -> SimWorker:
+        return next(worker for worker in self._workers if worker.name == name)
 
     def _slots(self) -> list[SimSlot]:
         engines = [worker.engine for worker in self._workers if worker.running and worker.engine is not None]
@@ -80,11 +87,14 @@ class Faults:
         await self._frozen(self._worker(), 1.0)
 
     async def _frozen(self, worker: SimWorker, longest: float) -> None:
+        await self._frozen_for(worker, self._random.random() ** 2 * longest)
+
+    async def _frozen_for(self, worker: SimWorker, seconds: float) -> None:
         process = worker.process
         if process is None or process.frozen or not process.alive:
             return
         worker.freeze(True)
-        await self._some(longest)
+        await asyncio.sleep(seconds)
         if worker.process is process:
             worker.freeze(False)
 
@@ -155,21 +165,23 @@ class Faults:
         self._trace.add("network as before")
 
     def _start_time(self, run: TaskRun) -> float:
-        """Some tasks take seconds to be created, most often while their worker is frozen."""
-        slow = 0.7 if any(w.name == run.host and w.frozen for w in self._workers) else 0.15
-        return self._random.random() * (5.0 if self._random.random() < slow and self._kinds else 0.02)
+        """On a busy machine the imports of a task take seconds, during which its worker gets no processor time."""
+        busy = self._world.loop.time() < self._until and "start" in self._kinds and self._random.random() < 0.2
+        if not busy:
+            return self._random.random() * 0.02
+        seconds = 0.3 + self._random.random() * 4
+        if self._random.random() < 0.6:
+            self._start(self._frozen_for(self._named(run.host), seconds * (0.8 + self._random.random())))
+        return seconds
 
     def _at_step(self, run: TaskRun) -> None:
         """A fault in the middle of what a task does, of its slot or of its worker."""
         chance = 0.08 if not run.steps else 0.03 if run.steps < 4 else 0.002
         run.steps += 1
-        if self._world.loop.time() < self._until and self._random.random() < chance:
-            self._start(self._step(run.host, run.slot.process))
+        if "step" in self._kinds and self._world.loop.time() < self._until and self._random.random() < chance:
+            self._start(self._step(self._named(run.host), run.slot.process))
 
-    async def _step(self, host: str | None = None, slot: Process | None = None) -> None:
-        if host is None or slot is None or "step" not in self._kinds:
-            return
-        worker = next(worker for worker in self._workers if worker.name == host)
+    async def _step(self, worker: SimWorker, slot: Process) -> None:
         draw = self._random.random()
         if draw < 0.6:
             await self._frozen(worker, 9.0)

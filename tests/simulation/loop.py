@@ -12,6 +12,7 @@ import inspect
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextvars import Context, ContextVar, copy_context
+from math import inf
 from random import Random
 from typing import Any, TypeVar
 
@@ -68,17 +69,18 @@ class Process:
         self.frozen = False
         self.skew = 0.0
         self.ready: deque[SimHandle] = deque()
+        self.is_active = False  # in the loop's list of processes that have something to run
         self.context = copy_context()
         self.context.run(PROCESS.set, self)
         self.at_end: list[Callable[[], None]] = []
 
     def spawn(self, work: Coroutine[Any, Any, _T], name: str = "") -> asyncio.Task[_T]:
         """Run a coroutine in this process."""
-        return self._loop.create_task(work, name=name, context=self.context.run(copy_context))
+        return self._loop.create_task(work, name=name, context=self.context.copy())
 
     def call(self, delay: float, callback: Callable[..., object], *args: object) -> None:
         """Run a function in this process after a delay."""
-        self._loop.call_later(delay, callback, *args, context=self.context.run(copy_context))
+        self._loop.call_later(delay, callback, *args, context=self.context.copy())
 
     def kill(self) -> None:
         """End the process; nothing of it runs any more."""
@@ -90,7 +92,7 @@ class Process:
 
     def freeze(self, frozen: bool) -> None:
         self.frozen = frozen
-        self._loop.queued(self)
+        self._loop.activate(self)
 
 
 _AnyLoop: Any = asyncio.AbstractEventLoop
@@ -123,16 +125,17 @@ class SimLoop(_AnyLoop):  # type: ignore[misc]  # a part of its methods
 
     # scheduling
 
-    def queued(self, process: Process) -> None:
-        if process.ready and process.alive and not process.frozen and process not in self._active:
+    def activate(self, process: Process) -> None:
+        if process.ready and process.alive and not (process.frozen or process.is_active):
+            process.is_active = True
             self._active.append(process)
 
     def _queue(self, handle: SimHandle) -> None:
         process = handle.process
         if process.alive:
             process.ready.append(handle)
-            if len(process.ready) == 1:
-                self.queued(process)
+            if not process.is_active:
+                self.activate(process)
 
     def call_soon(self, callback: Any, *args: Any, context: Context | None = None) -> Any:
         handle = SimHandle(callback, args, context, self.world)
@@ -142,7 +145,7 @@ class SimLoop(_AnyLoop):  # type: ignore[misc]  # a part of its methods
     call_soon_threadsafe = call_soon
 
     def call_later(self, delay: float, callback: Any, *args: Any, context: Context | None = None) -> Any:
-        return self.call_at(self._now + max(delay, 0.0), callback, *args, context=context)
+        return self.call_at(self._now + delay if delay > 0 else self._now, callback, *args, context=context)
 
     def call_at(self, when: float, callback: Any, *args: Any, context: Context | None = None) -> Any:
         handle = SimHandle(callback, args, context, self.world, when)
@@ -150,51 +153,55 @@ class SimLoop(_AnyLoop):  # type: ignore[misc]  # a part of its methods
         heapq.heappush(self._timers, (when, self._sequence, handle))
         return handle
 
-    def step(self) -> bool:
-        """Run one callback, or let time pass until the next one. False if nothing is left."""
-        while not self._active:
-            if not self._timers:
+    def step(self, until: float = inf) -> bool:
+        """Run one callback, or let time pass until the next one. False if there is none before `until`."""
+        active = self._active
+        while not active:
+            timers = self._timers
+            if not timers or timers[0][0] > until:
                 return False
-            self._now = max(self._now, self._timers[0][0])
+            self._now = now = max(self._now, timers[0][0])
             self._at_once = 0
-            while self._timers and self._timers[0][0] <= self._now:
-                handle = heapq.heappop(self._timers)[2]
+            while timers and timers[0][0] <= now:
+                handle = heapq.heappop(timers)[2]
                 if not handle.is_cancelled:
                     self._queue(handle)
-        self._run_one()
-        return True
-
-    def _run_one(self) -> None:
-        active = self._active
         at = int(self.random.random() * len(active)) if len(active) > 1 else 0
         process = active[at]
-        if not process.ready or not process.alive or process.frozen:
+        ready = process.ready
+        runs = ready and process.alive and not process.frozen
+        if runs:
+            handle = ready.popleft()
+        if not (runs and ready):
+            process.is_active = False
             del active[at]
-            return
-        handle = process.ready.popleft()
-        if not process.ready:
-            del active[at]
-        if not handle.is_cancelled:
-            self.steps += 1
-            self._at_once += 1
-            if self._at_once > MAX_CALLBACKS_AT_ONE_TIME:
-                raise Spinning(f"{process.name} runs {handle!r} again and again at {self._now:.3f} s")
-            try:
-                handle.run()
-            except Exception as e:
-                self.errors.append(f"{process.name}, {handle!r}: {e!r}")
+        if runs and not handle.is_cancelled:
+            self._run(handle)
+        return True
 
-    def run(self, until: float, done: Callable[[], bool] = lambda: False) -> None:
-        """Run until this time, or until `done()`."""
+    def _run(self, handle: SimHandle) -> None:
+        self.steps += 1
+        self._at_once += 1
+        if self._at_once > MAX_CALLBACKS_AT_ONE_TIME:
+            raise Spinning(f"{handle.process.name} runs {handle!r} again and again at {self._now:.3f} s")
+        try:
+            handle.run()
+        except Exception as e:
+            self.errors.append(f"{handle.process.name}, {handle!r}: {e!r}")
+
+    def run(self, until: float) -> None:
+        """Run until this time, or until stop()."""
+        self._stopped = False
         asyncio._set_running_loop(self)
         try:
-            while self._now < until and not done():
-                if not self._active and (not self._timers or self._timers[0][0] > until):
+            while not self._stopped and self._now < until:
+                if not self.step(until):
                     self._now = until
-                    return
-                self.step()
         finally:
             asyncio._set_running_loop(None)
+
+    def stop(self) -> None:
+        self._stopped = True
 
     def await_result(self, future: concurrent.futures.Future[_T], timeout: float) -> _T:
         """As future.result(), from a callback that stands for another thread: everything else continues meanwhile."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -29,58 +29,82 @@ class Change:
         return {**({} if self.everything else before), **self.positions}
 
 
+@dataclass(frozen=True, slots=True)
+class _Possibility:
+    """The next record of each partition, and the changes that have not been applied but still may be."""
+
+    next: Mapping[int, int] = field(default_factory=dict)
+    open: tuple[Change, ...] = ()
+
+    def applied(self, change: Change) -> _Possibility:
+        return _Possibility(change.applied(self.next), self.without(change).open)
+
+    def without(self, change: Change) -> _Possibility:
+        return _Possibility(self.next, tuple(c for c in self.open if c is not change))
+
+    def at(self, part: int) -> int:
+        return self.next.get(part, 0)
+
+    def moved(self, part: int, number: int) -> _Possibility:
+        return _Possibility({**self.next, part: number}, self.open)
+
+
 class Positions:
-    """The next record of each partition; several possibilities after changes with unknown outcomes."""
+    """The next record of each partition. A change may have been applied before its response arrives: each possibility
+    is kept until a record or a response rules it out."""
 
     def __init__(self) -> None:
-        self._possible: list[dict[int, int]] = [{}]
-        self._changes: list[Change] = []
+        self._possible = [_Possibility()]
 
     def begin(self, change: Change) -> None:
-        self._changes.append(change)
+        self._possible = [_Possibility(p.next, (*p.open, change)) for p in self._possible]
 
-    def end(self, change: Change, outcome: Outcome) -> None:
-        """A response has arrived."""
+    def end(self, change: Change, outcome: Outcome) -> bool:
+        """A response has arrived. False if the change was refused, but has been applied."""
         change.outcome = outcome
-        if change in self._changes and outcome in (Outcome.DONE, Outcome.REFUSED):
-            self._changes.remove(change)
-            if outcome is Outcome.DONE:
-                self._possible = _distinct([change.applied(p) for p in self._possible])
+        if outcome is Outcome.DONE:
+            self._possible = _distinct(p.applied(change) if change in p.open else p for p in self._possible)
+        elif outcome is Outcome.REFUSED:
+            untouched = [p.without(change) for p in self._possible if change in p.open]
+            self._possible = untouched or self._possible
+            return bool(untouched)
+        return True
 
     def settle(self) -> None:
         """A later request has been acknowledged: changes with unknown outcome have happened by now, or never will."""
-        for change in [c for c in self._changes if c.outcome is Outcome.UNKNOWN]:
-            self._changes.remove(change)
-            self._possible = _distinct([*self._possible, *(change.applied(p) for p in self._possible)])
+        self._possible = self._reachable()
+        ended = dict.fromkeys(c for p in self._possible for c in p.open if c.outcome is Outcome.UNKNOWN)
+        for change in ended:
+            self._possible = _distinct(p.without(change) for p in self._possible)
+
+    def _reachable(self) -> list[_Possibility]:
+        """What is possible if open changes are applied now, in any order."""
+        found = list(self._possible)
+        for possibility in found:
+            found += [possibility.applied(change) for change in possibility.open]
+        return _distinct(found) if len(found) > len(self._possible) else found
 
     def expected(self, part: int) -> str:
-        return " or ".join(sorted({str(p.get(part, 0)) for p in self._possible}))
+        return " or ".join(sorted({str(p.at(part)) for p in self._reachable()}))
 
     def exactly(self, part: int, number: int) -> bool:
         """Whether this record may be the next one; it is, from now on."""
-        fitting = [p for p in self._possible if p.get(part, 0) == number]
-        for change in () if fitting else list(self._changes):
-            fitting = [a for p in self._possible if (a := change.applied(p)).get(part, 0) == number]
-            if fitting:
-                self._changes.remove(change)
-                break
-        self._possible = _distinct([{**p, part: number + 1} for p in fitting or self._possible])
+        fitting = [p for p in self._reachable() if p.at(part) == number]
+        self._possible = _distinct(p.moved(part, number + 1) for p in fitting or self._possible)
         return bool(fitting)
 
     def at_least(self, part: int, number: int) -> bool:
         """Whether no record before this one is missing."""
-        possible = [*self._possible, *(c.applied(p) for c in self._changes for p in self._possible)]
-        complete = any(number <= p.get(part, 0) for p in possible)
-        self._possible = _distinct([{**p, part: max(p.get(part, 0), number + 1)} for p in self._possible])
-        return complete
+        complete = [p for p in self._reachable() if number <= p.at(part)]
+        self._possible = _distinct(p.moved(part, max(p.at(part), number + 1)) for p in complete or self._possible)
+        return bool(complete)
 
     def has_put(self, part: int, number: int) -> bool:
-        possible = [*self._possible, *(c.applied(p) for c in self._changes for p in self._possible)]
-        return any(number <= p.get(part, 0) for p in possible)
+        return any(number <= p.at(part) for p in self._reachable())
 
 
-def _distinct(possible: list[dict[int, int]]) -> list[dict[int, int]]:
-    return list({tuple(sorted(p.items())): p for p in possible}.values())
+def _distinct(possible: Iterable[_Possibility]) -> list[_Possibility]:
+    return list({(tuple(sorted(p.next.items())), p.open): p for p in possible}.values())
 
 
 @dataclass

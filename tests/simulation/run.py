@@ -51,8 +51,10 @@ class Cluster:
         for worker in self.workers:
             worker.start()
         life = self.loop.world.spawn(self._life(settings), "run")
+        life.add_done_callback(lambda _: self.loop.stop())
+        self.trace.on_many_violations = self.loop.stop
         try:
-            self.loop.run(settings.seconds + 400.0, lambda: life.done() or len(self.trace.violations) > 3)
+            self.loop.run(settings.seconds + 400.0)
         except Spinning as e:
             self.trace.violated(f"spins: {e}")
         if life.done():

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 
-
-class Violation(Exception):
-    """An invariant does not hold."""
+MANY = 3
+"""More violations than this in one run tell nothing new."""
 
 
 class Trace:
@@ -17,6 +16,7 @@ class Trace:
         self._clock, self._show = clock, show
         self.lines: list[str] = []
         self.violations: list[str] = []
+        self.on_many_violations: Callable[[], None] = lambda: None
 
     def add(self, what: str) -> None:
         line = f"{self._clock():10.4f} {what}"
@@ -28,6 +28,8 @@ class Trace:
         """Record that an invariant does not hold; the run goes on to its end, so that the trace is complete."""
         self.add(f"VIOLATION {what}")
         self.violations.append(what)
+        if len(self.violations) > MANY:
+            self.on_many_violations()
 
     def digest(self, *more: object) -> str:
         return hashlib.sha256("\n".join([*self.lines, *map(str, more)]).encode()).hexdigest()

@@ -185,7 +185,9 @@ class ConnectorLoop:
         stored = self._configs.connector(self.name)
         if stored is None:
             await self._remove()
-        elif not self._group.owns_any(self.name):
+            return
+        await self._tasks.stop_deleted(stored)
+        if not self._group.owns_any(self.name):
             await self._hand_over()
         elif stored.target is TargetState.STOPPED:
             await self._stop(stored, requested)

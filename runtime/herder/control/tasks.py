@@ -119,6 +119,7 @@ class Tasks:
         self._unreported: set[int] = set()  # lost before they reported their member ids
         self._checked: set[int] = set()  # tasks whose earlier consumers have been removed from the group
         self._last_limit = UNLIMITED
+        self._created: int | None = None  # of the connector whose tasks run: StoredConnector.created
         self._shared_offsets: RequestBatcher[str, list[SourceOffset]] = RequestBatcher(self._read_offsets)
         self.version: str | None = None
 
@@ -169,6 +170,14 @@ class Tasks:
     async def stop_all(self) -> None:
         """Stop every task; tasks commit their offsets first."""
         await self._stop(set(self._running))
+
+    async def stop_deleted(self, stored: StoredConnector) -> None:
+        """Stop the tasks of a deleted connector: a worker that was frozen reads its deletion and the creation of the
+        next one of its name at once."""
+        if self._created not in (None, stored.created):
+            await self.stop_all()
+            self.forget_statuses()
+        self._created = stored.created
 
     async def yield_moved(self, stored: StoredConnector) -> None:
         """Stop tasks that this worker no longer owns, so that other workers can run them."""

@@ -528,6 +528,21 @@ async def test_task_configs_of_a_deleted_connector_are_not_stored_for_the_next_o
     assert stored.tasks == () and rig.engine.started == []
 
 
+async def test_tasks_of_a_deleted_connector_end_although_the_next_one_is_paused(rig: HerderRig) -> None:
+    """A worker that was frozen reads the deletion and the next creation at once."""
+    await rig.create("a", tasks_max="2")
+    await rig.until(lambda: _runs(rig, "a", 2))
+    paused = b'{"state":"PAUSED","state.v2":"PAUSED"}'
+    created = b'{"properties":{"name":"a","connector.class":"Source"}}'
+    await rig.logs.by_topic["c"].write_all(
+        [(b"connector-a", None), (b"target-state-a", paused), (b"connector-a", created)]
+    )
+    await rig.until(lambda: rig.state("a") is State.PAUSED)
+    assert await rig.connectors.settled("a")
+    assert rig.engine.running == {}
+    assert rig.tasks("a") == {}
+
+
 async def _never(_: str) -> None:
     await asyncio.Event().wait()
 
