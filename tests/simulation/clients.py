@@ -195,15 +195,23 @@ class Client:
                     under_way[value] = Outcome.UNKNOWN
 
     async def _response(self, method: str, target: str, body: Any) -> Response | None:
-        alive = [worker for worker in self._workers if worker.running] or self._workers[:1]
-        if self._random.random() < 0.7:  # as behind a load balancer, which checks the workers
-            alive = [worker for worker in alive if not worker.frozen] or alive
-        worker = alive[int(self._random.random() * len(alive))]
-        response = await ask(self._world, worker, method, target, body)
-        shown = f"{response.status} {response.body[:110]!r}" if response is not None else "no response"
-        detail = "" if body is None else f" {json.dumps(body)[:160]}"
-        self._world.trace.add(f"{worker.name}: {method} {target}{detail} -> {shown}")
-        return response
+        return await ask_any(self._world, self._workers, method, target, body)
+
+
+async def ask_any(
+    world: World, workers: Sequence[SimWorker], method: str, target: str, body: Any = None
+) -> Response | None:  # fmt: skip
+    """As ask(), of a random worker."""
+    random = world.loop.random
+    alive = [worker for worker in workers if worker.running] or workers[:1]
+    if random.random() < 0.7:  # as behind a load balancer, which checks the workers
+        alive = [worker for worker in alive if not worker.frozen] or alive
+    worker = alive[int(random.random() * len(alive))]
+    response = await ask(world, worker, method, target, body)
+    shown = f"{response.status} {response.body[:110]!r}" if response is not None else "no response"
+    detail = "" if body is None else f" {json.dumps(body)[:160]}"
+    world.trace.add(f"{worker.name}: {method} {target}{detail} -> {shown}")
+    return response
 
 
 def _begin(under_way: dict[str | None, Outcome], value: str | None) -> None:

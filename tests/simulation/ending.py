@@ -12,6 +12,7 @@ from tests.simulation.checks import Checks
 from tests.simulation.clients import PARTS, Client, ask
 from tests.simulation.faults import heal
 from tests.simulation.model import Outcome
+from tests.simulation.operator import Operator
 from tests.simulation.worker import SimWorker, World
 
 REQUESTS_END = 110.0
@@ -24,8 +25,11 @@ SETTLED_WITHIN = 45.0
 class Ending:
     """Brings each connector to a final state and checks that it gets there."""
 
-    def __init__(self, world: World, workers: Sequence[SimWorker], clients: Sequence[Client], checks: Checks) -> None:
+    def __init__(
+        self, world: World, workers: Sequence[SimWorker], clients: Sequence[Client], operator: Operator, checks: Checks
+    ) -> None:
         self._world, self._workers, self._clients, self._checks = world, workers, clients, checks
+        self._operator = operator
         self._random, self._trace = world.loop.random, world.trace
         self._wanted: dict[str, str] = {}
 
@@ -33,7 +37,7 @@ class Ending:
         heal(self._world, self._workers)
         if not await self._until(REQUESTS_END, self._requests_under_way):
             return
-        await asyncio.gather(*(self._final(client) for client in self._clients))
+        await asyncio.gather(self._operator.end(), *(self._final(client) for client in self._clients))
         await self._until(SETTLED_WITHIN, self._unsettled)
         if not self._trace.violations:
             await self._progress()
@@ -97,6 +101,8 @@ class Ending:
         active = self._checks.active(name)
         if sorted(active) != list(range(tasks)):
             return f"{name} has the running tasks {active}, but should have {tasks} ({wanted})"
+        if (drained := self._operator.drained) in active.values():
+            return f"{drained} is drained, but runs tasks of {name}: {active}"
         for worker in self._workers:
             if (problem := await self._seen_by(worker, client, wanted, active)) is not None:
                 return problem

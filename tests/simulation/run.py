@@ -22,6 +22,7 @@ from tests.simulation.kafka import Kafka
 from tests.simulation.loop import PROCESS, SimLoop, Spinning
 from tests.simulation.model import Models
 from tests.simulation.network import Network
+from tests.simulation.operator import Operator
 from tests.simulation.slot import SlotWorld
 from tests.simulation.tasks import run_task
 from tests.simulation.trace import Trace
@@ -70,11 +71,12 @@ class Cluster:
         world = self.world
         kinds = {"a": "Source", "b": "Source", "k": "Sink"}
         clients = [Client(self.models[name], kind, world, self.workers) for name, kind in kinds.items()]
+        operator = Operator(world, self.workers)
         await asyncio.sleep(2.0)
         faults = Faults(world, self.workers, settings.kinds, 1.5 + self.loop.random.random() * 4)
         work = [client.work(settings.seconds) for client in clients]
-        await asyncio.gather(faults.work(settings.seconds), *work)
-        await Ending(world, self.workers, clients, self.checks).work()
+        await asyncio.gather(faults.work(settings.seconds), operator.work(settings.seconds), *work)
+        await Ending(world, self.workers, clients, operator, self.checks).work()
 
 
 @dataclass(frozen=True)

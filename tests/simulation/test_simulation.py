@@ -21,6 +21,10 @@ SOAK_SEEDS, MUTATION_SEEDS = 20_000, 2_000
 
 MUTATIONS = {
     "task_configs_of_deleted_connectors": "compact,kill",
+    "start_without_confirmation": "start",
+    "earlier_tasks_are_not_fenced": "start,step",
+    "offsets_change_under_tasks": "",
+    "lost_tasks_are_forgotten": "",
     "tasks_are_not_awaited": "",
     "unacknowledged_writes": "",
     "units_move_in_one_generation": "",
