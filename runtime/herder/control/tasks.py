@@ -176,7 +176,7 @@ class Tasks:
         next one of its name at once."""
         if self._created not in (None, stored.created):
             await self.stop_all()
-            self.forget_statuses()
+            self._forget_statuses_except(len(stored.tasks))  # other workers may run these already
         self._created = stored.created
 
     async def yield_moved(self, stored: StoredConnector) -> None:

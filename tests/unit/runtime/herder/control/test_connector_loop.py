@@ -543,6 +543,27 @@ async def test_tasks_of_a_deleted_connector_end_although_the_next_one_is_paused(
     assert rig.tasks("a") == {}
 
 
+class Sharing(SoleWorker):
+    """Another worker has task 0."""
+
+    def owns(self, connector: str, task: int = CONNECTOR) -> bool:
+        return task != 0
+
+
+async def test_the_status_of_the_next_connectors_task_remains_when_a_deleted_ones_tasks_end(rig: HerderRig) -> None:
+    """The other worker runs the task before this one has read the deletion."""
+    rig.connectors._group = Sharing("w:1", rig.configs.names)
+    await rig.create("a", tasks_max="2")
+    await rig.until(lambda: rig.tasks("a") == {1: State.RUNNING})
+    rig.statuses.put_task(TaskId("a", 0), StatusRecord(State.RUNNING, None, "w:2", 1))
+    created = b'{"properties":{"name":"a","connector.class":"Source","tasks.max":"1"}}'
+    tasks = [(b"task-a-0", b'{"properties":{"task.class":"T"}}'), (b"commit-a", b'{"tasks":1}')]
+    await rig.logs.by_topic["c"].write_all([(b"connector-a", None), (b"connector-a", created), *tasks])
+    await rig.until(lambda: not rig.engine.running)
+    assert await rig.connectors.settled("a")
+    assert rig.tasks("a") == {0: State.RUNNING}
+
+
 async def _never(_: str) -> None:
     await asyncio.Event().wait()
 
