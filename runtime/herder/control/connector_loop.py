@@ -285,7 +285,9 @@ class ConnectorLoop:
         await _both(self._hosted.retire(stored if failed else None), self._run_paused_tasks(stored, requested))
 
     async def _run_paused_tasks(self, stored: StoredConnector, requested: PendingRequests) -> None:
-        if stored.tasks and await self._resolve(stored):
+        if not stored.tasks:
+            self._tasks.forget_statuses(stored)
+        elif await self._resolve(stored):
             await self._run_tasks(stored, paused=True, requested=requested)
 
     async def _resolve(self, stored: StoredConnector) -> bool:

@@ -88,6 +88,15 @@ async def test_a_stop_writes_no_other_task_configs_than_none(rig: HerderRig) -> 
     assert [key for key, _ in log.written] == [b"commit-a", b"target-state-a"]
 
 
+async def test_a_paused_connector_without_tasks_has_no_task_statuses(rig: HerderRig) -> None:
+    """Such a status is of a connector of the same name that was deleted: its worker has reported late."""
+    await rig.create("a", TargetState.PAUSED)
+    await rig.until(lambda: rig.state("a") is State.PAUSED)
+    rig.statuses.put_task(TaskId("a", 0), StatusRecord(State.UNASSIGNED, None, "gone:1", 1))
+    rig.connectors.report_again("a")
+    await rig.until(lambda: rig.tasks("a") == {})
+
+
 async def test_the_number_of_tasks_may_be_a_variable(rig: HerderRig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADRACE_TEST_TASKS", "3")
     await rig.create("a", tasks_max="${env:HEADRACE_TEST_TASKS}")
