@@ -322,4 +322,5 @@ def _engine(config: WorkerConfig, member: GroupMember | None) -> EngineSettings:
         java_heap=config.java_heap,
         java_options=config.java_options,
         plugin_path=config.plugin_path,
+        file_paths=config.file_paths,
     )
