@@ -91,6 +91,13 @@ def test_a_config_provider_reads_through_no_link(allowed: Path) -> None:
             made.resolve({"k": variable % allowed})
 
 
+def test_a_config_provider_reads_no_file_without_end() -> None:
+    """An administrator, or whoever may replace a file, would fill the worker's memory."""
+    made = providers({"config.providers": "f", "config.providers.f.class": f"{PACKAGE}FileConfigProvider"})
+    with pytest.raises(ConfigError, match="/dev/zero is larger than the 16 MiB"):
+        made.resolve({"k": "${f:/dev/zero:key}"})
+
+
 def store_in(folder: Path) -> FolderStore:
     return FolderStore(FileLocation.of({"url": str(folder)}))
 
