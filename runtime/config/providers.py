@@ -18,6 +18,7 @@ from runtime.config.foreign_plugins import NONE, ConfigProvider, ExpiringProvide
 from runtime.system.allowed_folders import AllowedFolders, OutsideError
 
 _VARIABLE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
+_LARGEST = 16 << 20  # bytes
 _PACKAGE = "org.apache.kafka.common.config.provider."
 
 
@@ -28,13 +29,17 @@ class _Allowed:
     paths: tuple[Path, ...]
 
     def read(self, path: str) -> bytes:
-        """The content of a file. OSError; ConfigError for a path that is not allowed."""
+        """The content of a file. OSError; ConfigError for a path that is not allowed, and for a file that is too large,
+        such as /dev/zero."""
         try:
             descriptor = AllowedFolders(self.paths, "allowed.paths").open(path, os.O_RDONLY)
         except OutsideError:
             raise ConfigError(f"{path} is not below one of the config provider's allowed.paths") from None
         with os.fdopen(descriptor, "rb") as file:
-            return file.read()
+            content = file.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise ConfigError(f"{path} is larger than the {_LARGEST >> 20} MiB that a config provider reads")
+        return content
 
     def check(self, path: str) -> None:
         """ConfigError for a path that is not allowed."""

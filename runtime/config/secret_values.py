@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import re
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
@@ -23,6 +23,8 @@ would take too long."""
 
 WORKER = ""
 """The owner of the worker's own secrets; no connector has this name."""
+
+_MAX_SHARED, _LONGEST_SHARED = 100, 32_768  # texts of shared processes, newest last, and their characters
 
 _MIN_LENGTH = 4
 """The least length of a hidden value; shorter values occur everywhere."""
@@ -59,6 +61,9 @@ class TooManySecrets(ConfigError):
 class Secrets:
     """Secret values by owner and part of the owner; scrubs them from texts. Thread-safe.
 
+    A text about one connector is scrubbed of the secrets that its code knows: its own and the worker's. Otherwise
+    whoever writes the connector's records, which its errors quote, would see which of them equal other secrets.
+
     Values of a part's previous configuration stay hidden until the next change, since stopping tasks may quote them.
     All values of an owner are removed with the owner.
     """
@@ -66,7 +71,9 @@ class Secrets:
     def __init__(self) -> None:
         self._lock = threading.RLock()  # reentrant: the garbage collector may run code inside that logs
         self._owners: dict[str, dict[str, tuple[frozenset[str], frozenset[str]]]] = {}
-        self._index = _Index()
+        self._index = _Index()  # of all owners
+        self._indices: dict[str, _Index] = {}
+        self._shared: deque[str] = deque(maxlen=_MAX_SHARED)
 
     def keep(self, owner: str, values: Iterable[str], part: str = "") -> None:
         """Replace the part's values. TooManySecrets if there are more than MAX_SECRETS."""
@@ -75,13 +82,15 @@ class Secrets:
             parts = self._owners.setdefault(owner, {})
             now, before = parts.get(part, (frozenset(), frozenset()))
             if forms != now:
-                self._index.add(forms)
-                self._index.remove(before)
+                for index in (self._index, self._indices.setdefault(owner, _Index())):
+                    index.add(forms)
+                    index.remove(before)
                 parts[part] = forms, now
 
     def forget(self, owner: str) -> None:
         """Remove all values of an owner."""
         with self._lock:
+            self._indices.pop(owner, None)
             for both in self._owners.pop(owner, {}).values():
                 for forms in both:
                     self._index.remove(forms)
@@ -91,6 +100,22 @@ class Secrets:
         with self._lock:
             spans = self._index.spans(text)
         return _hidden(text, spans) if spans else text
+
+    def scrub_of(self, owner: str, text: str) -> str:
+        """A text about this owner with its secrets and the worker's hidden, and within it the texts of processes that
+        owners share with all secrets hidden."""
+        for shared in [*self._shared]:
+            if shared in text:
+                text = text.replace(shared, self.scrub(shared))
+        with self._lock:
+            indices = [index for name in (owner, WORKER) if (index := self._indices.get(name)) is not None]
+            spans = [span for index in indices for span in index.spans(text)]
+        return _hidden(text, spans) if spans else text
+
+    def share(self, text: str) -> None:
+        """This text, which the errors of an owner may quote, can have the secrets of others."""
+        if text:
+            self._shared.append(text[:_LONGEST_SHARED])
 
 
 def scrubber(values: Iterable[str]) -> Callable[[str], str]:

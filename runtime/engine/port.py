@@ -83,6 +83,10 @@ class EngineListener(Protocol):
         """The task's slot or producer has died, and the engine has removed the task: start it again with current
         offsets. `member_id` identifies the task's consumer, which must be removed from its group."""
 
+    def java_ended(self, reason: str) -> None:
+        """The JVM of a slot has ended. Tasks of any connector that used it are about to report the same reason, in
+        which the last lines of its output are."""
+
     def task_stuck(self, task: TaskId, epoch: int, call: str, seconds: float) -> None:
         """The task's poll, put, start or stop (`call`) has not returned for `seconds`; an empty `call`: it has
         returned."""

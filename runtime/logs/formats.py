@@ -82,6 +82,9 @@ class OutputLines:
 Scrub = Callable[[str], str]
 """Removes secrets from a text."""
 
+ScrubOf = Callable[[str, str], str]
+"""Removes secrets from a text about a connector, whose name is given first."""
+
 FIELDS = "fields"
 """Attribute of structured lines, such as the audit log's: names and values. They contain no secrets and are not
 scrubbed, since a secret that is equal to a field would falsify the line."""

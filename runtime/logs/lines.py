@@ -7,7 +7,7 @@ from collections import OrderedDict, deque
 from dataclasses import asdict, dataclass
 
 from runtime.logs import context
-from runtime.logs.formats import Scrub, cut, level_of, trace_of
+from runtime.logs.formats import ScrubOf, cut, level_of, trace_of
 
 MAX_LINES = 500
 """The most lines that are kept for a connector."""
@@ -45,7 +45,7 @@ class _Kept:
 class ConnectorLines(logging.Handler):
     """Keeps lines that are logged in a connector's context, from any thread."""
 
-    def __init__(self, scrub: Scrub) -> None:
+    def __init__(self, scrub: ScrubOf) -> None:
         super().__init__()
         self._scrub = scrub
         self._traces = logging.Formatter()
@@ -70,8 +70,8 @@ class ConnectorLines(logging.Handler):
         except Exception:  # as in logging.Handler
             self.handleError(record)
             return
-        text = self._scrub(f"{message}\n{trace}" if trace else message)
         name, task = owner
+        text = self._scrub(name, f"{message}\n{trace}" if trace else message)
         kept = self._kept.setdefault(name, _Kept(deque()))
         self._kept.move_to_end(name)
         kept.add(LogLine(int(record.created * 1000), level_of(record), task, record.name, cut(text, _MAX_LINE_CHARS)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -35,6 +36,34 @@ class AllowedFolders:
     def contains(self, path: str | Path) -> bool:
         """Whether the path leads to an allowed file at this moment."""
         return not self._folders or self._folder_of(self._resolve(Path(path))) is not None
+
+    @property
+    def are_limited(self) -> bool:
+        """Whether there are folders."""
+        return bool(self._folders)
+
+    def check(self, path: str | Path | None) -> None:
+        """OutsideError unless contains(), for code that opens files by their names. None: a path that is unknown."""
+        if self._folders and (path is None or not self.contains(path)):
+            raise self._outside(path)
+
+    def prepare(self, path: str | Path, create: bool) -> None:
+        """Check a file that a library opens by its name. `create`: make an empty one if it is missing, so that the
+        library creates none behind a link that is swapped afterwards. OSError, OutsideError included.
+
+        The file is not opened: closing it would release the locks that others of this process have on it."""
+        if not self._folders:
+            return
+        real, open_folder = self._below(path)
+        folder = open_folder(real.parent)
+        try:
+            if create:
+                with suppress(FileExistsError):
+                    os.mknod(real.name, stat.S_IFREG | 0o644, dir_fd=folder)
+            if stat.S_ISLNK(os.stat(real.name, dir_fd=folder, follow_symlinks=False).st_mode):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+        finally:
+            os.close(folder)
 
     def open(self, path: str | Path, flags: int, mode: int = 0o644) -> int:
         """A descriptor of the file. OSError, OutsideError included."""
@@ -65,8 +94,11 @@ class AllowedFolders:
         real = self._resolve(Path(path))
         folder = self._folder_of(real)
         if folder is None:
-            raise OutsideError(errno.EACCES, f"not below one of {self._origin}", str(path))
+            raise self._outside(path)
         return real, partial(_open_below, folder)
+
+    def _outside(self, path: str | Path | None) -> OutsideError:
+        return OutsideError(errno.EACCES, f"not below one of {self._origin}", *([] if path is None else [str(path)]))
 
     def _folder_of(self, real: Path) -> Path | None:
         return next((folder for folder in self._folders if real.is_relative_to(folder)), None)

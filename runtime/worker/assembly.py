@@ -211,7 +211,7 @@ def assemble(
     previews = Previews(config, herder, statuses, host, runner, call_secrets)
 
     health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}", membership=group)
-    lines = ConnectorLines(secrets.scrub)
+    lines = ConnectorLines(secrets.scrub_of)
     expiry = Expiry(configs, journal, positions.offsets_retention)
     stalls = Stalls(board.meters, statuses.is_running, board.notice, config.stalled)
 
@@ -322,4 +322,5 @@ def _engine(config: WorkerConfig, member: GroupMember | None) -> EngineSettings:
         java_heap=config.java_heap,
         java_options=config.java_options,
         plugin_path=config.plugin_path,
+        file_paths=config.file_paths,
     )

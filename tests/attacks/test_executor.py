@@ -20,7 +20,7 @@ from typing import Any, cast
 import pytest
 
 from runtime.api.errors import ConnectError
-from runtime.config.secret_values import Secrets, scrubber
+from runtime.config.secret_values import Secrets
 from runtime.engine.driver.session.server import SessionCaller, SessionServer
 from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.checks import check_from_slot
@@ -244,11 +244,13 @@ async def test_log_lines_of_a_slot_are_cut(port: Port, caplog: pytest.LogCapture
     """Lines, loggers and contexts of any size, and secrets at the end of what is shown."""
     connection = await port.slot()
     caplog.set_level(logging.INFO)
+    secrets = Secrets()
+    secrets.keep("c", ["S3cretOfC"])
     shown = io.StringIO()
     handler = logging.StreamHandler(shown)
-    handler.setFormatter(TextFormat(scrubber(["S3cretOfAnother"])))
-    kept = ConnectorLines(scrubber(["S3cretOfAnother"]))
-    message = "x" * (MAX_LINE - 5) + "S3cretOfAnother" + "y" * LARGE
+    handler.setFormatter(TextFormat(secrets.scrub))
+    kept = ConnectorLines(secrets.scrub_of)
+    message = "x" * (MAX_LINE - 5) + "S3cretOfC" + "y" * LARGE
     for name in ("a" * LARGE, "b" * LARGE):
         line = {"op": "log", "level": "W" * LARGE, "logger": name, "message": message, "context": "[c|task-0]"}
         await asyncio.to_thread(connection.sendall, encode(line))
@@ -283,16 +285,16 @@ def test_loggers_of_slots_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch
 async def test_traces_and_errors_of_a_slot_are_cut() -> None:
     """A status that is larger than the brokers accept would never be stored, and the task never be FAILED."""
     secrets = Secrets()
-    secrets.keep("c", ["S3cretOfAnother"])
+    secrets.keep("c", ["S3cretOfC"])
     store = StatusStore(TestLogs(), topic("statuses"))
     board = StatusBoard(store, EventLog(), "w:1", secrets, lambda name: None)
-    trace = "\0" * (MAX_TRACE // 2 - 5) + "S3cretOfAnother" + "\0" * (8 << 20) + "\nCaused by: java.lang.Error: why"
+    trace = "\0" * (MAX_TRACE // 2 - 5) + "S3cretOfC" + "\0" * (8 << 20) + "\nCaused by: java.lang.Error: why"
     board.task(TaskId("c", 0), State.FAILED, None, trace)
     stored = store.task_statuses("c")[0].trace
     assert stored is not None and len(compact({"trace": stored})) < 900_000 and "S3cret" not in stored
     assert CUT_MARK in stored and stored.endswith("Caused by: java.lang.Error: why")
     error = {"time": 1, "stage": "TASK_PUT", "class": "x", "exception": "x"}
-    text = "x" * (MAX_TEXT - 5) + "S3cretOfAnother" + "y" * LARGE
+    text = "x" * (MAX_TEXT - 5) + "S3cretOfC" + "y" * LARGE
     long = error | dict.fromkeys(("message", "cause", "source_partition", "source_offset"), text)
     board.errors.report(TaskId("c", 0), 1, {**COUNTS, "last": [long] * 1000})
     shown = board.errors.view("c")["last"]

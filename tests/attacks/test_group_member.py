@@ -91,7 +91,7 @@ def api(worker: ServingWorker) -> list[Route]:
     workers = Workers(worker.group, Cordons(documents), worker.configs, 1)
     herder: Any = SimpleNamespace(stored=lambda name: None)
     group = GroupHandlers(workers, leader)
-    records = RecordHandlers(herder, NEVER_CALLED, ErrorBoard(str), worker.peers)
+    records = RecordHandlers(herder, NEVER_CALLED, ErrorBoard(lambda name, text: text), worker.peers)
     progress = ProgressHandlers(herder, ProgressHistory(5.0), NEVER_CALLED, worker.peers)
     return [
         Route("/leader/{name}", Resource(get=to_leader, post=to_leader)),

@@ -122,6 +122,6 @@ def test_a_batch_beyond_the_limit_fails_its_task_with_the_remedy_and_no_other(
             task.poll()
         records = task.poll()
         assert records is not None and [record.value for record in records] == [b"\0\0\0"]
-        lines = [record.getMessage() for record in caplog.records if record.name == "large"]
-        assert [len(line) for line in lines] == [MAX_RAW_LINE]
+        wait_until(lambda: any(record.name == "large" for record in caplog.records), 30)  # on the control link
+        assert [len(record.getMessage()) for record in caplog.records if record.name == "large"] == [MAX_RAW_LINE]
         task.stop()

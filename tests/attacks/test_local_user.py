@@ -9,11 +9,13 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from tests.support.engine.spark_client import RPC_FAILURE, gateway_command, open_blocks
 from tests.support.processes import children, command_line, direct_children, is_slot
 from tests.support.sockets import listening_addresses, listening_paths
 from tests.support.waiting import wait_until
@@ -55,6 +57,20 @@ def test_connections_to_all_ports_fork_no_processes(processes: Mapping[int, str]
         forked = {pid for pid in children(our_connect.pid) if is_slot(pid)} - processes.keys()
         assert len(forked) < CONNECTIONS / 2, "more than the slots that the worker starts itself"
     assert "Traceback" not in our_connect.log.read_text()[len(log) :]
+
+
+def test_messages_to_sparks_ports_write_nothing_to_the_log(
+    processes: Mapping[int, str], our_connect: WorkerProcess
+) -> None:
+    """Spark logs an error with a stack trace for each."""
+    log, refused = our_connect.log.read_text(), 0
+    (jvm,) = {pid for pid in processes if listening_addresses(pid)} - {our_connect.pid}
+    for _, port in listening_addresses(jvm):
+        if b"Authentication error" not in gateway_command(port):  # Py4J's
+            refused += open_blocks(port, "broadcast_0_piece0")[0] == RPC_FAILURE
+    assert refused == 2
+    time.sleep(0.5)  # nothing tells that all lines have been read
+    assert "SaslMessage" not in our_connect.log.read_text()[len(log) :]
 
 
 def test_no_socket_is_in_a_folder_that_others_may_enter(processes: Mapping[int, str]) -> None:

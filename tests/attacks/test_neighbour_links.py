@@ -3,12 +3,17 @@ config provider out of the folder."""
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from sqlalchemy import text
 
 from runtime.api.errors import ConfigError, ConnectError
 from runtime.config.providers import providers
@@ -16,6 +21,13 @@ from runtime.connectors.file_sink import FileStreamSinkTask
 from runtime.connectors.file_source import FileStreamSourceTask
 from runtime.connectors.files.folder_store import FileError, FolderStore
 from runtime.connectors.files.location import FileLocation
+from runtime.connectors.jdbc.connection_config import ConnectionSettings
+from runtime.connectors.jdbc.database import Database
+from runtime.engine.driver.session.allowed_paths import check_files
+from runtime.engine.driver.session.operations import SessionOperations
+from runtime.engine.driver.session.server import SessionCaller
+from runtime.engine.driver.session.source.streams import SourceStreams
+from runtime.engine.driver.session.spark_session import SharedSession
 from runtime.system.allowed_folders import AllowedFolders, OutsideError, limit_files
 from tests.support.connect import Connect
 from tests.support.tasks.task_contexts import StoredOffsets, started
@@ -79,6 +91,13 @@ def test_a_config_provider_reads_through_no_link(allowed: Path) -> None:
             made.resolve({"k": variable % allowed})
 
 
+def test_a_config_provider_reads_no_file_without_end() -> None:
+    """An administrator, or whoever may replace a file, would fill the worker's memory."""
+    made = providers({"config.providers": "f", "config.providers.f.class": f"{PACKAGE}FileConfigProvider"})
+    with pytest.raises(ConfigError, match="/dev/zero is larger than the 16 MiB"):
+        made.resolve({"k": "${f:/dev/zero:key}"})
+
+
 def store_in(folder: Path) -> FolderStore:
     return FolderStore(FileLocation.of({"url": str(folder)}))
 
@@ -135,5 +154,112 @@ def test_a_task_of_a_worker_reads_through_no_link(worker: Callable[..., WorkerPr
     connect = Connect(worker({"headrace.file.paths": str(folder)}))
     connect.source("c", str(folder / "file"), "neighbour-links")
     (folder / "file").symlink_to(secret)
+    connect.wait("c", "RUNNING", ["FAILED"])
+    assert "not below one of headrace.file.paths" in connect.status("c")["tasks"][0]["trace"]
+
+
+def database_in(folder: Path, path: str = "data.db", parameters: str = "") -> Database:
+    settings = ConnectionSettings(f"sqlite:///{folder / path}{parameters}", None, None, attempts=3, backoff=0)
+    return Database(settings, sleep=lambda seconds: None)
+
+
+def test_sqlite_opens_and_creates_no_database_behind_a_link(allowed: Path) -> None:
+    """Links that are created when the configuration has been checked."""
+    outside = allowed.parent / "outside"
+    with closing(sqlite3.connect(outside / "data.db")) as secret:
+        secret.execute("CREATE TABLE secret (a)")
+    size = (outside / "data.db").stat().st_size
+    (allowed / "data.db").symlink_to(outside / "data.db")
+    (allowed / "new.db").symlink_to(outside / "new.db")
+    (allowed / "folder").symlink_to(outside)
+    for path, parameters in [("data.db", ""), ("new.db", ""), ("folder/data.db", ""), ("folder/new.db", "")]:
+        with pytest.raises(ConnectError, match=r"not below one of headrace\.file\.paths") as refused:
+            database_in(allowed, path, parameters).connect()
+        assert "attempts" not in str(refused.value)
+    assert sorted(file.name for file in outside.iterdir()) == ["data.db", "secret"]
+    assert (outside / "data.db").stat().st_size == size
+
+
+def test_a_database_behind_a_link_that_is_swapped_before_sqlite_opens_it_is_not_used(
+    allowed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the connector's check, and before SQLite resolves the path itself."""
+    outside = allowed.parent / "outside"
+    sqlite3.connect(outside / "data.db").close()
+    database = database_in(allowed / "folder")
+    (allowed / "folder").mkdir()
+
+    def swap(engine: Any) -> Any:
+        (allowed / "folder").rename(allowed / "moved away")
+        (allowed / "folder").symlink_to(outside)
+        return connect(engine)
+
+    connect = type(database.engine).connect
+    monkeypatch.setattr(type(database.engine), "connect", swap)
+    with pytest.raises(ConnectError, match=r"not below one of headrace\.file\.paths"):
+        database.connect()
+
+
+def test_a_database_in_the_folder_is_created_and_used(allowed: Path) -> None:
+    (allowed / "real").mkdir()
+    (allowed / "link").symlink_to("real")
+    with closing(database_in(allowed, "link/data.db")) as database:
+        database.connect().execute(text("CREATE TABLE t (a)"))
+    assert (allowed / "real" / "data.db").stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize(
+    ("place", "key"),
+    [
+        ("target", {"path": "LINK"}),
+        ("target", {"path": "file://LINK/inner"}),
+        ("target", {"options": {"PATH": "LINK"}}),
+        ("target", {"options": {"fs.file.impl": "x"}}),
+        ("target", {"table": "parquet.`LINK`"}),
+        ("source", {"path": "LINK"}),
+        ("source", {"checkpoint": "file:LINK"}),
+    ],
+)
+def test_spark_gets_no_request_for_a_path_behind_a_link(place: str, key: dict[str, Any], allowed: Path) -> None:
+    """The link is created when the configuration has been checked; or a slot on another machine names the path."""
+    (allowed / "link").symlink_to(allowed.parent / "outside")
+    named = json.dumps({"options": {}, **key})
+    request = {"op": "write", place: json.loads(named.replace("LINK", str(allowed / "link")))}
+    session = SessionOperations(SharedSession(None), SourceStreams(SharedSession(None), allowed, 1))
+    with pytest.raises(PermissionError, match=r"headrace\.file\.paths"):
+        session.execute(SessionCaller("c", "g", lambda: False), request)
+    limit_files([])
+    with pytest.raises((AttributeError, KeyError)):  # there is no session, which it reaches
+        session.execute(SessionCaller("c", "g", lambda: False), request)
+
+
+@pytest.mark.parametrize(("inside", "refused"), [("in/a b", ""), ("in/link", "headrace.file.paths")])
+def test_spark_reads_no_file_behind_a_link(inside: str, refused: str, allowed: Path) -> None:
+    """The link is beside the files in the folder of the source. Spark names the files that it has found as URIs."""
+    (allowed / "in").mkdir()
+    (allowed / "in" / "a b").write_text("x")
+    (allowed / "in" / "link").symlink_to(allowed.parent / "outside" / "secret")
+
+    class Frame:
+        def inputFiles(self) -> list[str]:
+            return [f"file://{quote(str(allowed / inside))}", "hdfs://host/outside"]
+
+    with pytest.raises(OutsideError, match=refused) if refused else nullcontext():
+        check_files(Frame())
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_a_source_of_spark_reads_through_no_link(worker: Callable[..., WorkerProcess], tmp_path: Path) -> None:
+    (folder := tmp_path / "allowed").mkdir()
+    (tmp_path / "secret").write_text("S3cretOutside\n")
+    (folder / "in").mkdir()
+    (folder / "in" / "lines").write_text("inside\n")
+    (folder / "in" / "link").symlink_to(tmp_path / "secret")
+    connect = Connect(worker({"headrace.file.paths": str(folder)}))
+    connect.create("c", {
+        "connector.class": "headrace.SparkSourceConnector", "topic": "neighbour-links-spark", "spark.mode": "once",
+        "spark.format": "text", "spark.path": str(folder / "in"), "spark.checkpoint": str(folder / "checkpoint"),
+    })  # fmt: skip
     connect.wait("c", "RUNNING", ["FAILED"])
     assert "not below one of headrace.file.paths" in connect.status("c")["tasks"][0]["trace"]

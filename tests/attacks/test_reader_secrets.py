@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
 
+from runtime.config.secret_values import WORKER, Secrets
 from runtime.definitions.render import describe
 from runtime.herder.configs.password_keys import PasswordKeys
+from runtime.herder.status.events import EventLog
+from runtime.herder.status.status_board import StatusBoard
+from runtime.logs.lines import ConnectorLines
+from runtime.model.states import State, TaskId
+from runtime.pipeline.task.error_counts import Counts
 from runtime.plugins.registry import PluginRegistry
+from runtime.storage.statuses import StatusStore
+from tests.support.herder.memory_logs import TestLogs, topic
 
 REGISTRY = PluginRegistry()
 SECRET = "S3cretOfAConnector"
@@ -50,3 +59,49 @@ async def test_secrets_in_free_form_keys_and_urls(connector: str, key: str, valu
     assert SECRET not in str(shown) and "[hidden]" in shown[key]
     assert {name: text for name, text in shown.items() if name != key} == {n: t for n, t in config.items() if n != key}
     assert any(SECRET in text for text in await keys.values(config)), "logs and traces show the secret"
+
+
+GUESSES = "000001000020000300004"  # a text with many numbers, of which one may be a password
+
+
+async def test_a_reader_who_writes_records_learns_no_secret_of_another_connector() -> None:
+    """Errors, traces and log lines quote a record, in which the secrets of other connectors stay as they are: what is
+    hidden would show what is equal. Those of the connector itself and of the worker are hidden."""
+    secrets = Secrets()
+    secrets.keep("other", ["00002000", "S3cretOfOther"])
+    secrets.keep("mine", [SECRET])
+    secrets.keep(WORKER, ["S3cretOfWorker"])
+    text = f"cannot parse {GUESSES} S3cretOfOther {SECRET} S3cretOfWorker"
+    shown = f"cannot parse {GUESSES} S3cretOfOther [hidden] [hidden]"
+    store = StatusStore(TestLogs(), topic("statuses"))
+    board = StatusBoard(store, EventLog(), "w:1", secrets, lambda name: None)
+    lines = ConnectorLines(secrets.scrub_of)
+    logging.getLogger("some.plugin").addHandler(lines)
+    logging.getLogger("some.plugin").error("%s", text, extra={"context": "[mine|task-0]"})
+    logging.getLogger("some.plugin").removeHandler(lines)
+    board.task(TaskId("mine", 0), State.FAILED, None, text)
+    board.connector("mine", State.FAILED, None, text)
+    error = {"time": 1, "stage": "TASK_PUT", "class": "x", "exception": "x", "message": text, "cause": text}
+    board.errors.report(TaskId("mine", 0), 1, {**Counts().snapshot(), "last": [error]})
+    status = store.connector_status("mine")
+    assert status is not None
+    [failure] = board.errors.view("mine")["last"]
+    assert {
+        lines.last("mine", 1)[0]["message"], store.task_statuses("mine")[0].trace, status.trace, failure["message"],
+        failure["cause"],
+    } == {shown}  # fmt: skip
+    assert secrets.scrub(text) == "cannot parse 000001[hidden]0300004 [hidden] [hidden] [hidden]", "the worker's log"
+
+
+async def test_the_output_of_a_shared_process_in_a_trace_shows_no_secret_of_another_connector() -> None:
+    """The plugins of several connectors print to the output of one JVM, whose last lines are in the traces of all."""
+    secrets = Secrets()
+    secrets.keep("other", ["S3cretOfOther"])
+    store = StatusStore(TestLogs(), topic("statuses"))
+    board = StatusBoard(store, EventLog(), "w:1", secrets, lambda name: None)
+    reason = "The task host JVM has ended with code 1: password=S3cretOfOther"
+    board.share_text("")
+    board.share_text(reason)
+    board.task(TaskId("mine", 0), State.FAILED, None, f"x: {reason}\n\tat y S3cretOfOther")
+    trace = store.task_statuses("mine")[0].trace
+    assert trace == "x: The task host JVM has ended with code 1: password=[hidden]\n\tat y S3cretOfOther"

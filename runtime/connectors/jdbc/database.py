@@ -14,7 +14,9 @@ from sqlalchemy.pool import NullPool
 from runtime.api.errors import ConfigError, ConnectError, RetriableError
 from runtime.connectors.jdbc.connection_config import ConnectionSettings
 from runtime.connectors.jdbc.errors import Fault, fault_of, message_of
+from runtime.connectors.jdbc.url_parameters import local_paths
 from runtime.connectors.jdbc.urls import database_url
+from runtime.system.allowed_folders import OutsideError, allowed_folders
 
 _log = logging.getLogger(__name__)
 
@@ -61,6 +63,8 @@ class Database:
         if self._connection is None:
             try:
                 self._connection = self._connected()
+            except OutsideError as error:
+                raise ConnectError(f"The database file is {error.strerror}: {error.filename}") from None
             except (SQLAlchemyError, OSError) as error:
                 raise RetriableError(f"Cannot connect to the database: {self.message(error)}") from None
         return self._connection
@@ -106,8 +110,11 @@ class Database:
         return kind(f"{action}: {self.message(error)}")
 
     def _connected(self) -> Connection:
+        self._check_files()
         connection = self.engine.connect()
         try:
+            if self.dialect == "sqlite":
+                _check_opened(connection)
             if self.dialect == "postgresql":
                 connection.execute(text("SET TIME ZONE 'UTC'"))
                 connection.commit()
@@ -119,6 +126,15 @@ class Database:
             connection.close()
             raise
         return connection
+
+    def _check_files(self) -> None:
+        """`headrace.file.paths`: links may have changed since the configuration was checked."""
+        url, folders = self.engine.url, allowed_folders()
+        for path in local_paths(url) if folders.are_limited else ():
+            if self.dialect == "sqlite":
+                folders.prepare(path or "", create="mode" not in url.query)
+            else:
+                folders.check(path)
 
 
 def _engine(url: URL, timeout: int) -> Engine:
@@ -145,6 +161,15 @@ def _engine(url: URL, timeout: int) -> Engine:
 def _without_other_files(connection: sqlite3.Connection, _: object) -> None:
     """ATTACH and VACUUM INTO would open files that no check has seen."""
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+
+
+def _check_opened(connection: Connection) -> None:
+    """SQLite has resolved the links of the path once more: the file that it has opened must be an allowed one."""
+    if allowed_folders().are_limited:
+        for _, _, file in connection.execute(text("PRAGMA database_list")):
+            if file:  # empty for a database in memory
+                allowed_folders().check(file)
+        connection.rollback()
 
 
 def _forget_rows(connection: Connection) -> None:

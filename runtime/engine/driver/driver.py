@@ -48,6 +48,7 @@ from runtime.engine.slot.slot import serve
 from runtime.java.install.errors import InstallError
 from runtime.java.jvm.errors import JarsError, JavaError
 from runtime.model.executor_size import ANY_SIZE
+from runtime.system.allowed_folders import limit_files
 
 JVM_END = 3.0  # seconds for Spark's own shutdown
 SHORT_LIFE = 5.0  # seconds; a slot that ends sooner is started again only after a pause
@@ -303,6 +304,7 @@ def main() -> None:
     faulthandler.enable()
     signal.signal(signal.SIGTERM, lambda *_: None)  # not SIG_IGN, which the JVM would inherit
     settings = DriverSettings.from_json(json.loads(sys.stdin.buffer.readline()))
+    limit_files(settings.file_paths)
     if settings.record:
         os.nice(19)
     driver = Driver(settings)

@@ -82,8 +82,10 @@ logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
 """
 
-# The worker logs the death of a slot: Spark would log it four times, each with a stack trace.
+# The worker logs the death of a slot: Spark would log it four times, each with a stack trace. What another user of the
+# machine sends to Spark's ports is not logged at all.
 MUTED = (
+    "org.apache.spark.network.server.TransportRequestHandler",
     "org.apache.spark.api.python.PythonRunner",
     "org.apache.spark.executor.Executor",
     "org.apache.spark.scheduler.TaskSetManager",

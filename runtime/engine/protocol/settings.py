@@ -48,6 +48,7 @@ class EngineSettings:
     java_heap: int = DEFAULT_JAVA_HEAP  # MB, of the JVM of each slot that runs Java plugins
     java_options: tuple[str, ...] = ()  # further options of that JVM
     plugin_path: tuple[str, ...] = ()  # whose Java plugins may load each other by name
+    file_paths: tuple[str, ...] = ()  # headrace.file.paths; empty: no limit
     slot_port: int = 0  # for slots on other machines; 0: any free one
     archive: bool = True  # keep a class-data-sharing archive of the driver's JVM in the user's cache
 
@@ -97,6 +98,7 @@ class DriverSettings:
     java_heap: int
     java_options: list[str]
     plugin_path: list[str]
+    file_paths: list[str]  # headrace.file.paths
     record: bool  # write the archive and keep no slots
     access: RemoteAccess | None = None  # for slots on other machines; None in local mode
     secret: str = ""  # from which the tokens of those slots are derived

@@ -149,6 +149,7 @@ class DriverKeeper:
             java_heap=settings.java_heap,
             java_options=list(settings.java_options),
             plugin_path=list(settings.plugin_path),
+            file_paths=list(settings.file_paths),
             archive=settings.archive and not self._stale_archive,
             record=record,
             access=None if record else self._access,

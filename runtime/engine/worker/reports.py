@@ -49,6 +49,7 @@ class TaskReports:
             self._meters(link, message)
         elif message["op"] == "java_ended":
             runs = [key_of(run) for run in message["tasks"]]
+            self._listener.java_ended(message["reason"])
             self._roster.java_ended(link, runs, message["reason"], message["at_fault"])
         elif (task := link.tasks.get(key_of(message))) is not None:
             self._of_task(task, link, message)

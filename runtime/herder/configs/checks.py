@@ -16,6 +16,7 @@ from runtime.config.rate_limits import invalid_rates
 from runtime.config.restart_policy import invalid_keys
 from runtime.config.spark_cluster import invalid_executor_size
 from runtime.config.worker_config import WorkerConfig
+from runtime.connectors.spark.local_paths import local_paths
 from runtime.definitions.render import definition
 from runtime.herder.configs import topic_creation
 from runtime.herder.configs.override_policy import OverridePolicy, policy_of
@@ -34,9 +35,6 @@ _WRAPPERS = (
 )  # fmt: skip
 """fsspec's file systems that consist of another one, which may be local."""
 _LOCAL_OF_FILES = ("", "file", "local")
-_LOCAL_OF_SPARK = ("", "file", "pfile")
-_OPTION = "spark.option."
-_SCHEME = re.compile(r"([^/:]*):(?://[^/]*)?(.*)", re.DOTALL)
 
 
 class FilePathLimit:
@@ -80,19 +78,6 @@ def _files(config: Mapping[str, str]) -> _Paths:
             yield key, None
 
 
-def _spark(config: Mapping[str, str]) -> _Paths:
-    for key, text in config.items():
-        option, value = key.removeprefix(_OPTION).lower() if key.startswith(_OPTION) else "", java_trim(text)
-        if key in ("spark.path", "spark.checkpoint") or option in (
-            "path",
-            "avroschemaurl",
-        ):  # Spark ignores the case of options
-            if value and (path := _path_of_spark(value)) is not None:
-                yield key, path
-        elif option == "paths" or option.startswith("fs.") or (key == "spark.table" and "/" in value):
-            yield key, None
-
-
 def _jdbc(config: Mapping[str, str]) -> _Paths:
     """Imports SQLAlchemy, whose reading of the URL is the one that counts. An invalid URL has errors of its own."""
     try:
@@ -104,14 +89,6 @@ def _jdbc(config: Mapping[str, str]) -> _Paths:
         return
 
 
-def _path_of_spark(value: str) -> str | None:
-    """The local path of a path as Hadoop reads it; None if it is on another file system."""
-    scheme, path = "", value
-    if found := _SCHEME.fullmatch(value):
-        scheme, path = found[1], found[2]
-    return path or "/" if scheme.lower() in _LOCAL_OF_SPARK else None
-
-
 _CONNECTORS: Mapping[str, Callable[[Mapping[str, str]], _Paths]] = {
     "FileStreamSource": _stream,
     "FileStreamSink": _stream,
@@ -119,8 +96,8 @@ _CONNECTORS: Mapping[str, Callable[[Mapping[str, str]], _Paths]] = {
     "JdbcSink": _jdbc,
     "FilesSource": _files,
     "FilesSink": _files,
-    "SparkSink": _spark,
-    "SparkSource": _spark,
+    "SparkSink": local_paths,
+    "SparkSource": local_paths,
 }
 
 

@@ -283,6 +283,9 @@ class Connectors:
         else:
             self._board.notice("INFO", f"{task} is no longer stuck", task)
 
+    def java_ended(self, reason: str) -> None:
+        self._board.share_text(reason)
+
     def lease_changed(self, held: bool) -> None:
         """Wake connectors whose tasks waited for the lease."""
         if held:

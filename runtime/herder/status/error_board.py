@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from runtime.logs.formats import MAX_RAW_LINE, cut
+from runtime.logs.formats import MAX_RAW_LINE, ScrubOf, cut
 from runtime.model.states import TaskId
 
 Counted = dict[str, int]
@@ -68,21 +68,24 @@ _RUNS = 4  # an old run may still report after the next run has started
 class ErrorBoard:
     """Failed records by connector and task. Event loop only."""
 
-    def __init__(self, scrub: Callable[[str], str], clock: Callable[[], float] = time.time) -> None:
-        """`scrub` removes secrets from texts."""
+    def __init__(self, scrub: ScrubOf, clock: Callable[[], float] = time.time) -> None:
+        """`scrub` removes secrets from texts about a connector."""
         self._scrub = scrub
         self._tasks: dict[str, dict[int, TaskErrors]] = {}
         self.since = int(clock() * 1000)
 
     def report(self, task: TaskId, epoch: int, counts: Mapping[str, Any]) -> None:
         """Store what a run of a task has counted so far."""
-        last = [{"time": e["time"], "task": task.task, **e, **self._texts(e)} for e in counts["last"][-MAX_SHOWN:]]
+        last = [
+            {"time": e["time"], "task": task.task, **e, **self._texts(task.connector, e)}
+            for e in counts["last"][-MAX_SHOWN:]
+        ]
         known = self._tasks.setdefault(task.connector, {}).setdefault(task.task, TaskErrors())
         known.report(epoch, _Run(counts["total"], counts["stages"], last))
 
-    def _texts(self, error: Mapping[str, Any]) -> dict[str, str]:
+    def _texts(self, connector: str, error: Mapping[str, Any]) -> dict[str, str]:
         raw = {name: error[name][:MAX_RAW_LINE] for name in _TEXTS if isinstance(error.get(name), str)}
-        return {name: cut(self._scrub(text), MAX_TEXT) for name, text in raw.items()}
+        return {name: cut(self._scrub(connector, text), MAX_TEXT) for name, text in raw.items()}
 
     def forget(self, connector: str) -> None:
         """The connector has been deleted."""

@@ -33,7 +33,7 @@ class StatusBoard:
     def __init__(self, statuses: StatusStore, events: EventLog, worker_id: str, secrets: Secrets, entry: Entry) -> None:
         self._statuses, self._events, self._worker_id = statuses, events, worker_id
         self._secrets, self._entry = secrets, entry
-        self.errors = ErrorBoard(secrets.scrub)
+        self.errors = ErrorBoard(secrets.scrub_of)
         self.meters = MeterBoard()
         self._own: dict[str, dict[int, StatusRecord]] = {}  # this worker's last reports, by connector and unit
         self._generation = 0
@@ -51,7 +51,7 @@ class StatusBoard:
         self, name: str, state: State, version: str | None, trace: str | None = None, restartable: bool = False
     ) -> None:
         """Publish a connector's state. `restartable`: the connector is FAILED, and another start may succeed."""
-        trace = self._scrubbed(trace)
+        trace = self._scrubbed(name, trace)
         old = self._statuses.connector_status(name)
         new = self._status(state, version, trace)
         self._own.setdefault(name, {})[CONNECTOR] = new
@@ -65,7 +65,7 @@ class StatusBoard:
         self, task: TaskId, state: State, version: str | None, trace: str | None = None, restartable: bool = False
     ) -> None:
         """Publish a task's state; `restartable` as for connector()."""
-        trace = self._scrubbed(trace)
+        trace = self._scrubbed(task.connector, trace)
         old = self._statuses.task_statuses(task.connector).get(task.task)
         new = self._status(state, version, trace)
         self._own.setdefault(task.connector, {})[task.task] = new
@@ -143,6 +143,10 @@ class StatusBoard:
         if entry is not None:
             self._events.publish("connector", entry)
 
+    def share_text(self, text: str) -> None:
+        """A process that connectors share has printed this text, which the traces of each may quote."""
+        self._secrets.share(text)
+
     def notice(self, level: str, message: str, task: TaskId) -> None:
         """Log a message about a task, and send it to followers of the events."""
         log.log(logging.getLevelNamesMapping()[level], message)
@@ -167,8 +171,10 @@ class StatusBoard:
             self._events.notice("WARN" if level == logging.WARNING else "ERROR", message, name, task)
         self.publish_entry(name)
 
-    def _scrubbed(self, trace: str | None) -> str | None:
-        return None if trace is None else cut_trace(self._secrets.scrub(cut_trace(trace, MAX_RAW_TRACE)))
+    def _scrubbed(self, connector: str, trace: str | None) -> str | None:
+        if trace is None:
+            return None
+        return cut_trace(self._secrets.scrub_of(connector, cut_trace(trace, MAX_RAW_TRACE)))
 
     def _status(self, state: State, version: str | None, trace: str | None) -> StatusRecord:
         return StatusRecord(state, trace, self._worker_id, self._generation, version)

@@ -46,6 +46,9 @@ class Recorder:
     def task_stuck(self, task: TaskId, epoch: int, call: str, seconds: float) -> None:
         self.stuck.append((task, epoch, call))
 
+    def java_ended(self, reason: str) -> None:
+        """Not recorded."""
+
     async def task_offsets(self, task: TaskId, records: Sequence[tuple[bytes, bytes | None]]) -> None:
         pass
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from runtime.connectors.data_source.arrow_schema import arrow_schema
 from runtime.connectors.spark.staging import Staging
+from runtime.engine.driver.session.allowed_paths import check_paths
 from runtime.engine.driver.session.batches import BatchOperations, HasGone
 from runtime.engine.driver.session.delta_batches import DeltaBatches
 from runtime.engine.driver.session.frames import format_name, selected, staged_rows
@@ -40,6 +41,7 @@ class SessionOperations:
 
     def execute(self, caller: SessionCaller, request: Request) -> Any:
         """The result of a request, or a future for it."""
+        check_paths(request)
         if request["op"] == "open":
             return self._streams.open(caller.connection, request)
         if request["op"] == "next":

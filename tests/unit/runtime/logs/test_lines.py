@@ -14,7 +14,7 @@ from runtime.logs.lines import MAX_LINES, ConnectorLines
 
 @pytest.fixture
 def lines() -> Iterator[ConnectorLines]:
-    handler = ConnectorLines(lambda text: text.replace("secret", "[hidden]"))
+    handler = ConnectorLines(lambda name, text: text.replace("secret", "[hidden]"))
     logger = logging.getLogger("some.logger")
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.engine.driver.session.allowed_paths import check_files
 from runtime.engine.driver.session.frames import format_name, selected
 from runtime.engine.driver.session.queries import NotAQueryError, check_query
 
@@ -23,6 +24,8 @@ def source_frame(session: Any, source: Mapping[str, Any]) -> Any:
         session.conf.set(key, value)
     streaming = source["mode"] == STREAM
     frame = _read(session.readStream if streaming else session.read, source)
+    if source["path"] and not streaming:
+        check_files(frame)
     if source["sql"]:
         sql = source["sql"]
         frame = session.sql(check_query(session, sql)) if frame is None else selected(session, frame, sql)

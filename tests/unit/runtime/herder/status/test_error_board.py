@@ -31,7 +31,7 @@ def _counted(*failures: Failure) -> dict[str, Any]:
 
 
 def test_runs_of_a_task_add_up_and_are_forgotten_with_the_connector() -> None:
-    board = ErrorBoard(lambda text: text)
+    board = ErrorBoard(lambda name, text: text)
     for epoch in range(1, 10):
         board.report(TASK, epoch, _counted(_failure()))
         board.report(
@@ -48,7 +48,7 @@ def test_runs_of_a_task_add_up_and_are_forgotten_with_the_connector() -> None:
 
 
 def test_the_newest_failures_are_kept_without_values_and_secrets() -> None:
-    board = ErrorBoard(lambda text: text.replace("hunter2", "[hidden]"))
+    board = ErrorBoard(lambda name, text: text.replace("hunter2", "[hidden]"))
     board.report(TASK, 1, _counted(*(_failure(message=f"{n} hunter2") for n in range(30))))
     last = board.view("c")["last"]
     assert len(last) == 10
@@ -91,7 +91,7 @@ def test_counts_are_reported_when_they_change() -> None:
 
 def test_views_of_several_workers_are_merged() -> None:
     """A restarted task may have failed on both workers."""
-    first, second = ErrorBoard(str), ErrorBoard(str)
+    first, second = (ErrorBoard(lambda name, text: text) for _ in range(2))
     first.since, second.since = 20, 10
     error = {"time": 5, "stage": "TRANSFORMATION", "message": "m"}
     counts = {"total": {"failed": 2}, "stages": {"TRANSFORMATION": {"failed": 2}}, "last": [error]}
