@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.contract.apache import class_paths
 from tests.contract.apache.expected import EXPECTED, Difference, judge, read_expected
-from tests.contract.apache.jvm import Run, run_class
+from tests.contract.apache.jvm import Run, installed_java, run_class
 from tests.contract.apache.results import Result, read_report
+from tests.support.packages.debian import PackageMissing, skip_unless_ci
 
 _DIFFERENCES = Path(__file__).parents[2] / "docs" / "differences.md"
 _MOST = 12
@@ -56,10 +56,13 @@ def test_each_expected_difference_is_documented() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-@pytest.mark.skipif(shutil.which("javac") is None, reason="the tests compile plugins, for which they need a JDK")
 def test_validation(tmp_path: Path) -> None:
     """The class with the most tests for its time: 28 on one worker, for 24 s of processor time."""
-    run = Run(class_paths.build(), tmp_path, apache=False, limit=300)
+    try:
+        java = installed_java()
+    except PackageMissing as missing:
+        skip_unless_ci(missing)
+    run = Run(class_paths.build(), java, tmp_path, apache=False, limit=300)
     results = run_class(run, "ConnectorValidationIntegrationTest", [])
     assert len(results) == 28
     assert judge(results, read_expected(EXPECTED)) == []

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.contract.apache import class_paths
 from tests.contract.apache.expected import EXPECTED, judge, read_expected
-from tests.contract.apache.jvm import Run, run_class
+from tests.contract.apache.jvm import Run, installed_java, run_class
 from tests.contract.apache.results import Result
 
 LIMIT = 3600.0
@@ -29,7 +29,7 @@ def main(options: Sequence[str]) -> int:
     given = parser.parse_args(options)
     folder = Path(tempfile.mkdtemp(prefix="headrace-apache-suite-"))
     print(f"logs are in {folder}", flush=True)
-    run = Run(class_paths.build(), folder, given.apache, given.limit)
+    run = Run(class_paths.build(), installed_java(), folder, given.apache, given.limit)
     return run_all(run, _selected(given.tests or class_paths.test_classes()))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runtime.embedded.processes.process import spawn
-from runtime.java.jvm.java import find_java
 from tests.contract.apache.class_paths import JAVA, Suite
 from tests.contract.apache.results import Result, read_report
+from tests.support.packages.debian import installed
 
 _PACKAGE = "org.apache.kafka.connect.integration"
 _OPTIONS = ("-Xmx1200m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -23,13 +24,24 @@ _STOP = 30.0  # seconds in which the workers of a test that is interrupted may e
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How tests are run: on Headrace's workers or Apache's, below which folder, and with which limit in seconds for a
-    class."""
+    """How tests are run: with which Java (of a JDK, since some tests compile plugins), below which folder, on Apache's
+    workers or Headrace's, and with which limit in seconds for a class."""
 
     suite: Suite
+    java: Path
     folder: Path
     apache: bool
     limit: float
+
+
+def installed_java() -> Path:
+    """The `java` of a JDK, which is installed if the machine has none. PackageMissing if it cannot be installed."""
+    return installed(_java_of_jdk, "openjdk-17-jdk-headless")
+
+
+def _java_of_jdk() -> Path | None:
+    compiler = shutil.which("javac")
+    return None if compiler is None else Path(compiler).resolve().with_name("java")
 
 
 def run_class(run: Run, cls: str, methods: Sequence[str]) -> list[Result]:
@@ -55,7 +67,7 @@ def _command(run: Run, cls: str, methods: Sequence[str], folder: Path) -> list[s
     class_path = run.suite.apache if run.apache else run.suite.headrace
     chosen = "|".join(map(re.escape, methods)) or ".*"
     return [
-        *(str(find_java().program), *_OPTIONS, f"-Dlog4j2.configurationFile={JAVA / 'log4j2.properties'}"),
+        *(str(run.java), *_OPTIONS, f"-Dlog4j2.configurationFile={JAVA / 'log4j2.properties'}"),
         *(f"-Dsuite.folder={folder}", f"-Dsuite.plugins={run.suite.plugins}", f"-Dsuite.python={sys.executable}"),
         *("-Djava.net.preferIPv4Stack=true", "-cp", os.pathsep.join(map(str, class_path))),
         *("org.junit.platform.console.ConsoleLauncher", "execute", "--disable-banner", "--disable-ansi-colors"),
