@@ -24,12 +24,7 @@ class ConfigEditor(CommandEditor):
     DEFAULT_CSS = """
     ConfigEditor > .json--warning { color: $warning; text-style: underline; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s,f2", "apply", "apply", key_display="^s"),
-        Binding("escape,ctrl+c", "leave", "back, text is kept", key_display="esc"),
-        Binding("f3,ctrl+t", "convert", "JSON/key=value", key_display="F3"),
-        Binding("f5,ctrl+r", "reload", "start over", key_display="F5"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f3,ctrl+t", "convert", "JSON/key=value", key_display="F3")]
 
     def __init__(self, id: str | None = None) -> None:
         super().__init__(id=id)
