@@ -93,6 +93,8 @@ class ExactlyOnceDelivery:
         self._began, self._warned_of_limit = 0.0, False  # of the open transaction
 
     def start(self) -> None:
+        if self._copy is not None:
+            self._copy.open()
         self._transactions.prepare(self._spec.offsets_topic)
 
     def started(self) -> None:

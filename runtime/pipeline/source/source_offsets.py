@@ -124,12 +124,17 @@ class OffsetsCopy:
         self._producer: SlotProducer | None = None
         self._acks = Acks()
 
+    def open(self) -> SlotProducer:
+        """The producer, which connects before the first commit if it is opened at the start of the task."""
+        producer = self._take_producer()
+        self._take_acks(producer)
+        return producer
+
     def write(self, offsets: OffsetsByKey) -> None:
         """Send committed offsets, without waiting."""
         from confluent_kafka import KafkaException
 
-        producer = self._take_producer()
-        self._take_acks(producer)
+        producer = self.open()
         records = [(key, None if offset is None else compact(offset)) for key, offset in offsets.items()]
         size = sum(len(key) + len(value or b"") for key, value in records)
         if self._acks.share is None or not self._acks.share.admits(size):
