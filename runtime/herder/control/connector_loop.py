@@ -126,10 +126,15 @@ class ConnectorLoop:
         return self._hosted.starting
 
     async def close(self) -> None:
-        """Stop the loop; the caller stops the connector's instance and tasks."""
+        """Stop the loop; the caller stops the connector's instance and tasks. A step that waits for another worker or
+        for Kafka is given up after some time: it may be repeated by the next owner, as after the death of this one."""
         self._closing = True
         self.wake()
-        await asyncio.gather(self._runner, return_exceptions=True)
+        _, waiting = await asyncio.wait({self._runner}, timeout=self._starts.times.close_timeout)
+        if waiting:
+            log.warning("%s: its last change is not complete; the worker ends without it", self.name)
+            self._runner.cancel()
+            await asyncio.wait({self._runner})
         await self._hosted.close()
 
     def unassign(self) -> None:

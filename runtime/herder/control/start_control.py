@@ -182,6 +182,8 @@ class StartTimes:
     and the control loop handles other requests for the connector."""
     slow_start: float = 10.0
     """Time after which a connector whose start() has not returned is reported as UNASSIGNED."""
+    close_timeout: float = 10.0
+    """How long a worker that ends waits for a step."""
 
 
 class StartControl:

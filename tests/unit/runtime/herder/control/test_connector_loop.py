@@ -75,6 +75,24 @@ async def test_a_stop_and_a_resume_during_one_step_leave_no_connector_without_ta
     assert len(rig.configs.connector("a").tasks) == 1  # type: ignore[union-attr]
 
 
+async def test_a_worker_ends_although_a_step_does_not() -> None:
+    """It may wait for a leader that is frozen."""
+    rig, never, stopping = HerderRig(StartTimes(close_timeout=0.05)), asyncio.Event(), asyncio.Event()
+
+    async def hang(task: TaskId) -> None:
+        stopping.set()
+        await never.wait()
+
+    await rig.create("a")
+    await rig.until(lambda: _runs(rig, "a"))
+    rig.engine.on_stop = hang
+    rig.connectors.restart("a", connector=False, tasks={0})
+    await stopping.wait()
+    async with asyncio.timeout(10):
+        await rig.close()
+    assert (rig.state("a"), rig.tasks("a")) == (State.UNASSIGNED, {0: State.UNASSIGNED})
+
+
 async def test_a_stop_writes_no_other_task_configs_than_none(rig: HerderRig) -> None:
     """The loop sees the removal of the task configs before the target state."""
     await rig.create("a")
