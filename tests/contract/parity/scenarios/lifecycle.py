@@ -133,7 +133,7 @@ def topics(c: Recorder) -> None:
         "wait applied", f"/connectors/{name}/tasks",
         lambda tasks: any(task["config"].get("topic") == other for task in tasks), lambda _: None,
     )  # fmt: skip
-    c.wait_running(name)
+    c.settle(name, "RUNNING", ["RUNNING"])
     c.write("a.txt", "3\n")
     c.records("content u", other, 1)
     wait("both topics", name, 2, in_order=True)

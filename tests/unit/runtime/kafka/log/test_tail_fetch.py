@@ -7,10 +7,11 @@ import pytest
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.log.open_tail import Awaited, Marker, OpenTail
 from runtime.kafka.log.reader import Position
-from runtime.kafka.log.tail_fetch import TailFetcher
+from runtime.kafka.log.tail_fetch import FetchedTail, TailFetcher
 from tests.support.broker import KafkaBroker, unique
 from tests.support.kafka import transactions
 from tests.support.tasks.pipeline import produce
+from tests.support.waiting import wait_until
 
 ANY = Awaited("records", lambda record: True)
 
@@ -29,7 +30,7 @@ def test_batches_and_records(broker: KafkaBroker, compression: str) -> None:
         done.produce(topic, b"%d" % n, b"b", partition=0)
     done.produce(topic, None, None, partition=1)
     done.commit_transaction(20)
-    found = fetcher.fetch(starts)
+    found = _fetched(fetcher, starts, Marker.COMMIT)
     tails = {at: OpenTail(0) for at in starts}
     readable = {at[1]: tails[at].add(part.batches, part.records) for at, part in found.items()}
     assert [(r.key, r.value, r.offset) for r in readable[0]] == [(b"b", b"%d" % n, n + 1) for n in range(100)]
@@ -39,10 +40,19 @@ def test_batches_and_records(broker: KafkaBroker, compression: str) -> None:
 
     assert fetcher.transactional_ids([open_one.producer_id]) != {}
     held.abort_transaction(20)
-    rest = fetcher.fetch({at: tail.position for at, tail in tails.items()})
-    assert [part.batches[-1].marker for part in rest.values()] == [Marker.ABORT, Marker.ABORT]
+    rest = _fetched(fetcher, {at: tail.position for at, tail in tails.items()}, Marker.ABORT)
     assert all(part.records == [] for part in rest.values())
     assert fetcher.fetch({at: part.batches[-1].last + 1 for at, part in rest.items()})[topic, 0].batches == []
+
+
+def _fetched(fetcher: TailFetcher, starts: dict[Position, int], end: Marker) -> dict[Position, FetchedTail]:
+    """What follows these positions, up to the ends of transactions: Kafka writes markers after it has confirmed."""
+
+    def ended() -> dict[Position, FetchedTail]:
+        found = fetcher.fetch(starts)
+        return found if all(part.batches and part.batches[-1].marker is end for part in found.values()) else {}
+
+    return wait_until(ended, 20, "the markers")
 
 
 def test_large_tails_are_fetched_completely(broker: KafkaBroker) -> None:
