@@ -11,8 +11,12 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from tests.simulation import interposed
+
+if TYPE_CHECKING:
+    from tests.simulation.run import Result
 
 _now = time.monotonic
 
@@ -44,8 +48,11 @@ def main() -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
-    import tests.simulation.run  # noqa: F401 - imports the program, once for all batches
+    from tests.simulation.faults import KINDS
+    from tests.simulation.run import Settings, run
 
+    kinds = KINDS if not given.faults else () if given.faults == "none" else tuple(given.faults.split(","))
+    simulate = partial(run, settings=Settings(given.workers, kinds, given.trace))
     if given.mutation:
         from tests.simulation.mutations import MUTATIONS
 
@@ -56,7 +63,7 @@ def _run(given: argparse.Namespace) -> int:
     started, first, end, failed = _now(), given.seed, given.seed + given.seeds, 0
     while first < end and not (given.stop and failed):
         batch = range(first, min(first + BATCH, end))
-        failed += _forked(partial(_batch, batch, given))
+        failed += _forked(partial(_batch, batch, simulate, given))
         first = batch.stop
     count, used = first - given.seed, resource.getrusage(resource.RUSAGE_CHILDREN)
     each = (used.ru_utime + used.ru_stime) / count
@@ -64,15 +71,11 @@ def _run(given: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _batch(seeds: Iterable[int], given: argparse.Namespace) -> int:
+def _batch(seeds: Iterable[int], simulate: Callable[[int], Result], given: argparse.Namespace) -> int:
     """Run seeds and print their violations. Returns how many have some."""
-    from tests.simulation.faults import KINDS
-    from tests.simulation.run import Settings, run
-
-    kinds = KINDS if not given.faults else () if given.faults == "none" else tuple(given.faults.split(","))
-    settings, failed = Settings(given.workers, kinds, given.trace), 0
+    failed = 0
     for seed in seeds:
-        result = run(seed, settings)
+        result = simulate(seed)
         if given.digest:
             print(f"seed {seed}: {result.digest}")
         if result.violations:

@@ -107,7 +107,7 @@ class _Watched:
     reason: str = ""
     replaced_since: float | None = None
     idle: bool = False  # retired because it had no objects
-    _asked: float | None = None  # when the question was asked whose response is missing
+    _asked: float | None = None  # when the status that has not arrived was requested
     _delay: Delay | None = field(default=None)
 
     def ask(self) -> None:

@@ -12,7 +12,7 @@ from runtime.api.config.types import Password, to_text
 from runtime.java.host.host import JavaClass, JavaHost, PluginObject
 
 Instance = Callable[[], AbstractContextManager[PluginObject]]
-"""An instance of the plugin that responses questions about its definition."""
+"""An instance of the plugin that answers questions about its definition."""
 
 
 def temporary(host: JavaHost, kind: str, plugin: JavaClass) -> Instance:

@@ -52,7 +52,8 @@ class Subscription:
         self._pattern = regex
         self._callbacks = callbacks
         self._existing: set[str] | None = None
-        self._deleted, self._ask_deleted, self._next_deletion = set[str](), deleted, 0.0
+        self._deleted, self._ask_deleted = set[str](), deleted
+        self._next_deletion = clock() + _DELETION_INTERVAL
         self._seen: frozenset[str] | None = None
         self._next_check = 0.0
 
@@ -109,12 +110,8 @@ class Subscription:
         now = self._clock()
         if now < self._next_deletion or not existing:
             return set()
-        is_first, self._next_deletion = self._next_deletion == 0.0, now + _DELETION_INTERVAL
-        if is_first:
-            return set()
         deleted = self._ask_deleted(self._settings, existing)
-        if deleted is None:
-            self._next_deletion = now + _OUTAGE_INTERVAL
+        self._next_deletion = now + (_OUTAGE_INTERVAL if deleted is None else _DELETION_INTERVAL)
         return deleted or set()
 
     def _requested(self, missing: set[str]) -> set[str]:

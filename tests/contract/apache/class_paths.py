@@ -68,9 +68,7 @@ def build() -> Suite:
             server_common = next(jar for jar in kafka if jar.name.startswith("kafka-server-common"))
             _pack(fresh / "plugins", tests[0], fresh / "plugin", server_common)
             with zipfile.ZipFile(tests[0]) as jar:
-                jar.extractall(
-                    fresh / "tests"
-                )  # with sources of plugins that a test compiles, for which it needs files
+                jar.extractall(fresh / "tests")  # as files, since a test compiles plugins from sources among them
             fresh.rename(folder)
     apache = [folder / "brokers", folder / "tests", *libraries]
     return Suite([folder / "workers", *apache], apache, folder / "plugins")
@@ -134,8 +132,8 @@ def _pack(folder: Path, tests: Path, own: Path, server_common: Path) -> None:
 def _pack_services(packed: zipfile.ZipFile, theirs: zipfile.ZipFile, name: str, names: set[str]) -> None:
     """Without the REST extension of a test, and without providers that are not packed."""
     lines = [line.partition("#")[0].strip() for line in theirs.read(name).decode().splitlines()]
-    packed_ones = [
+    kept = [
         line for line in lines if (entry := f"{line.replace('.', '/')}.class") in names and entry.startswith(_PLUGINS)
     ]
-    if packed_ones and not name.endswith("RestExtension"):
-        packed.writestr(name, "\n".join(packed_ones))
+    if kept and not name.endswith("RestExtension"):
+        packed.writestr(name, "\n".join(kept))

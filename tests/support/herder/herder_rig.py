@@ -262,6 +262,24 @@ class HerderRig:
     def tasks(self, name: str) -> dict[int, State]:
         return {number: status.state for number, status in self.statuses.task_statuses(name).items()}
 
+    def runs(self, name: str, tasks: int = 1) -> bool:
+        """Whether a connector and its tasks are RUNNING."""
+        return self.state(name) is State.RUNNING and self.tasks(name) == dict.fromkeys(range(tasks), State.RUNNING)
+
+    async def busy(self, name: str) -> asyncio.Event:
+        """The control loop of a running connector is busy with its first task, which does not end before the event is
+        set, as in an outage of Kafka's brokers."""
+        stopping, may_stop = asyncio.Event(), asyncio.Event()
+
+        async def stop(task: TaskId) -> None:
+            stopping.set()
+            await may_stop.wait()
+
+        self.engine.on_stop = stop
+        self.connectors.restart(name, connector=False, tasks={0})
+        await stopping.wait()
+        return may_stop
+
     async def close(self) -> None:
         await self.connectors.close()
 

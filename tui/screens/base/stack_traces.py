@@ -41,7 +41,7 @@ def each(connector: Connector) -> list[Trace]:
 
 
 def causes(connector: Connector) -> list[tuple[str, list[str]]]:
-    """For each trace the question that it responses, and its root cause, then the exceptions that led to it, outermost
+    """For each trace the question that it answers, and its root cause, then the exceptions that led to it, outermost
     first."""
     chains = [(part, chain(part.text)) for part in each(connector)]
     return [(part.question, [f"{_mark(part)} {way[-1]}", *_way(way)]) for part, way in chains]
