@@ -53,6 +53,8 @@ class GroupDuties:
             self._begin()
         if leads:
             self._unassign(unassigned)
+        if leads and self._beginning is not None and self._beginning.done():
+            self._connectors.remove_abandoned()
 
     def _unassign(self, units: Collection[Unit]) -> None:
         """Report units whose last worker has left as UNASSIGNED: the worker cannot do that any more."""

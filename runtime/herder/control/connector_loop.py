@@ -222,7 +222,7 @@ class ConnectorLoop:
     async def _remove(self) -> None:
         """A new connector of this name starts only after the last task has ended: otherwise two tasks would process
         the same records."""
-        owned = self._group.owns(self.name)
+        owned = self._group.owns(self.name) or self._board.reports(self.name)  # a rebalance may have been faster
         await _both(self._hosted.retire(), self._tasks.stop_all())
         if owned:
             self._board.remove_connector(self.name)

@@ -87,10 +87,21 @@ class Connectors:
     async def remove_deleted(self) -> None:
         """Remove the statuses and the task configs of connectors that are no longer stored: their owners have ended.
         KafkaProblem if the config topic cannot be written."""
-        for name in self._statuses.connectors():
-            if self._configs.connector(name) is None and name not in self._loops:
-                self._board.remove_connector(name)
+        for name in self._deleted():
+            self._board.remove_connector(name)
         await self._configs.remove_remains()
+
+    def remove_abandoned(self) -> None:
+        """Remove the statuses of connectors that were deleted when their workers had already left the group."""
+        present = {worker.worker_id for worker in self._group.snapshot.workers}
+        for name in self._deleted():
+            if present.isdisjoint(self._statuses.reporters(name)):
+                self._board.remove_connector(name)
+
+    def _deleted(self) -> list[str]:
+        """Connectors that are no longer stored, have a status, and do not run here."""
+        names = self._statuses.connectors()
+        return [name for name in names if self._configs.connector(name) is None and name not in self._loops]
 
     def config_changed(self, name: str) -> None:
         """The config topic has new records of this connector, or this worker's part in it has changed."""

@@ -99,6 +99,11 @@ class StatusBoard:
             self._statuses.put_task(TaskId(name, task), status)
         self._announce(name, State.UNASSIGNED, task, None)
 
+    def reports(self, name: str) -> bool:
+        """Whether the connector's status is of this worker."""
+        last = self._statuses.connector_status(name)
+        return last is not None and last.worker_id == self._worker_id
+
     def remove_task(self, task: TaskId) -> None:
         """Remove the status of a task that no longer exists."""
         self._own.get(task.connector, {}).pop(task.task, None)

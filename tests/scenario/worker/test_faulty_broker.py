@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.support.broker import KafkaBroker
-from tests.support.kafka.fault_cases import ALL_CALLS, FaultCases, Outcome, Run, faults
+from tests.support.kafka.fault_cases import ALL_CALLS, LONG, FaultCases, Outcome, Run, faults
 from tests.support.kafka.faulty_broker import CREATE_TOPICS, OFFSET_FETCH, PRODUCE, Damage, Fault
 
 pytestmark = pytest.mark.slow
@@ -50,14 +50,14 @@ def test_a_coordinator_that_moves_does_not_end_the_process(cases: FaultCases, ca
 
 @pytest.mark.parametrize("call", ["console_lag", "group_requests"])
 def test_offsets_are_read_when_the_coordinator_has_moved(cases: FaultCases, call: str) -> None:
-    run = cases.run([(call, Fault(OFFSET_FETCH, Damage.CODE, NOT_COORDINATOR, times=1))])
+    run = cases.run([(call, Fault(OFFSET_FETCH, Damage.CODE, NOT_COORDINATOR, times=1))], LONG)
     _check(run, _QUICK_LIMIT)
     assert [found.error for found in run.outcomes] == ["ok"]
 
 
 @pytest.mark.parametrize("call", ["topic_creation", "storage"])
 def test_topics_are_created_when_the_controller_has_moved(cases: FaultCases, call: str) -> None:
-    run = cases.run([(call, Fault(CREATE_TOPICS, Damage.CODE, NOT_CONTROLLER, times=1))])
+    run = cases.run([(call, Fault(CREATE_TOPICS, Damage.CODE, NOT_CONTROLLER, times=1))], LONG)
     _check(run, _QUICK_LIMIT)
     assert [found.error for found in run.outcomes] == ["ok"]
 

@@ -13,7 +13,9 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.kafka.faulty_broker import API_VERSIONS, Damage, Fault, FaultyBroker, code_levels, error_codes
 from tests.support.kafka.kafka_calls import CALLS
 
-_LONG, _SHORT = 20.0, 1.0  # seconds for each request: without faults, and with faults
+LONG, SHORT = 20.0, 1.0
+"""Seconds for each request of calls that succeed, and of calls that fail."""
+
 _TIMEOUT = 90.0  # seconds for a case; the longest of the calls takes 40
 
 
@@ -60,15 +62,15 @@ class FaultCases:
         """The API keys of the requests that each call makes of a broker without faults."""
         names = list(calls)
         ports = {name: self.faulty.listen() for name in names}
-        run = self._run([(name, None, ports[name]) for name in names], _LONG)
+        run = self._run([(name, None, ports[name]) for name in names], LONG)
         assert run.crash is None and all(found.error == "ok" for found in run.outcomes), run
         return {name: self.faulty.seen(ports[name]) for name in names}
 
-    def run(self, cases: Sequence[tuple[str, Fault]]) -> Run:
-        """The outcomes of these calls with these faults, in one process."""
+    def run(self, cases: Sequence[tuple[str, Fault]], timeout: float = SHORT) -> Run:
+        """The outcomes of these calls with these faults, in one process. `timeout`: seconds for each request."""
         ports = [self.faulty.listen(fault) for _, fault in cases]
         try:
-            return self._run([(name, fault, port) for (name, fault), port in zip(cases, ports, strict=True)], _SHORT)
+            return self._run([(name, fault, port) for (name, fault), port in zip(cases, ports, strict=True)], timeout)
         finally:
             for port in ports:
                 self.faulty.unlisten(port)

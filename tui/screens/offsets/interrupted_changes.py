@@ -122,12 +122,20 @@ class InterruptedChanges:
             await asyncio.sleep(RETRY_DELAY)
 
     async def _is_back(self, within: float = inf) -> bool:
+        """Waits until the cluster responds. The link alone may not have noticed an outage that a change has met."""
         deadline = time.monotonic() + within
-        while self._services.snapshot.link.state not in (LinkState.LIVE, LinkState.POLLING):
-            if time.monotonic() > deadline:
-                return False
-            await asyncio.sleep(0.1)
-        return True
+        while True:
+            while self._services.snapshot.link.state not in (LinkState.LIVE, LinkState.POLLING):
+                if time.monotonic() > deadline:
+                    return False
+                await asyncio.sleep(0.1)
+            try:
+                await self._services.connect.root()
+            except HeadraceError as error:
+                if is_outage(error):
+                    await asyncio.sleep(RETRY_DELAY)
+                    continue
+            return True
 
     async def _settle(self, intent: PendingChange) -> bool:
         """Asks and acts. False if the cluster stopped responding, so that the question has to be asked again."""

@@ -53,6 +53,15 @@ async def test_a_leader_removes_the_topics_of_deleted_connectors() -> None:
     assert rig.herder.statuses.topics("gone") == []
 
 
+async def test_a_leader_removes_what_a_worker_that_has_left_reported_about_a_deleted_connector() -> None:
+    rig = Rig()
+    await rig.take_over(deposed=False)
+    rig.herder.statuses.put_connector("left", StatusRecord(State.RUNNING, None, "w:2", 1))
+    rig.herder.statuses.put_connector("stopping", StatusRecord(State.RUNNING, None, "w:1", 1))
+    rig.duties.leading(True, ())
+    assert (rig.herder.state("left"), rig.herder.state("stopping")) == (None, State.RUNNING)
+
+
 async def test_a_deposed_leader_removes_no_statuses() -> None:
     rig = Rig()
     await rig.take_over(deposed=True)

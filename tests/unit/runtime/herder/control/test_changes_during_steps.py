@@ -125,6 +125,18 @@ class Departing(SoleWorker):
         return not self.left
 
 
+async def test_a_deleted_connector_has_no_status_although_the_rebalance_is_faster_than_its_loop(rig: HerderRig) -> None:
+    rig.connectors._group = group = Departing("w:1", rig.configs.names)
+    await rig.create("a")
+    await rig.until(lambda: rig.runs("a"))
+    may_stop = await rig.busy("a")
+    await rig.herder.delete("a")
+    group.left = True
+    may_stop.set()
+    await rig.until(lambda: not rig.engine.running and "a" not in rig.connectors._loops)
+    assert rig.state("a") is None
+
+
 async def test_tasks_that_are_handed_over_after_their_connector_was_stopped_have_no_status(rig: HerderRig) -> None:
     rig.connectors._group = group = Departing("w:1", rig.configs.names)
     await rig.create("a", tasks_max="2")
