@@ -93,9 +93,8 @@ class Connectors:
 
     def remove_abandoned(self) -> None:
         """Remove the statuses of connectors that were deleted when their workers had already left the group."""
-        present = {worker.worker_id for worker in self._group.snapshot.workers}
         for name in self._deleted():
-            if present.isdisjoint(self._statuses.reporters(name)):
+            if not any(self._group.has_worker(reporter) for reporter in self._statuses.reporters(name)):
                 self._board.remove_connector(name)
 
     def _deleted(self) -> list[str]:

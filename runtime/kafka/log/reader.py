@@ -236,10 +236,12 @@ class Reader:
                 record = LogRecord(message.key(), message.value(), partition, offset, message.timestamp()[1])
                 records.setdefault(topic, []).append(record)
                 positions[topic, partition] = offset + 1
+                self._allowed(topic)
             elif error.name() == "_PARTITION_EOF":
                 at = message.topic(), message.partition()
                 positions[at] = max(positions.get(at, 0), message.offset())
                 ended.add(at)
+                self._allowed(message.topic())
             elif error.name() == _GROUP_DENIED:
                 continue
             elif is_denial(error):
@@ -249,14 +251,16 @@ class Reader:
             else:
                 self._suspect.set()
                 _log.warning("Reading topic %s: %s", message.topic(), error.str())
-        for topic in {t for t, _ in positions} & self._denied.keys():
-            del self._denied[topic]
-            self._suspect.set()
         if positions:
             self._pass_on(ReadBatch(records, positions))
         if self._denied and not self._await_rights:
             raise RightMissing(next(iter(self._denied.values())))
         return ended
+
+    def _allowed(self, topic: str) -> None:
+        """The topic can be read; a denial behind this message counts, and the client reports it only once."""
+        if self._denied.pop(topic, None) is not None:
+            self._suspect.set()
 
     def _pass_on(self, read: ReadBatch) -> None:
         self._positions.update(read.positions)

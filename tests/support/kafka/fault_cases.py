@@ -56,6 +56,7 @@ class FaultCases:
     def __init__(self, broker: KafkaBroker) -> None:
         self.faulty = FaultyBroker(broker.bootstrap)
         self._topic, self._group = broker.create_topic(), unique("group")
+        broker.create_topic(f"{self._topic}-offsets")
         _fill(broker.bootstrap, self._topic, self._group)
 
     def requests(self, calls: Iterable[str]) -> dict[str, set[int]]:

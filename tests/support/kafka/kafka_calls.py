@@ -64,6 +64,11 @@ class Place:
     timeout: float  # seconds for each call that takes a timeout
 
     @property
+    def offsets_topic(self) -> str:
+        """A topic for the offsets of sources, which may not write to it themselves."""
+        return f"{self.topic}-offsets"
+
+    @property
     def settings(self) -> dict[str, Any]:
         return {"bootstrap.servers": self.bootstrap, "log_level": 0}
 
@@ -249,7 +254,7 @@ def exactly_once_task(place: Place) -> None:
     _run_task(
         task_spec(
             "source", "tests.support.kafka.kafka_calls:SmallSource", {"topic": place.topic},
-            producer={**place.settings, "transactional.id": unique("task")}, offsets_topic=place.topic,
+            producer={**place.settings, "transactional.id": unique("task")}, offsets_topic=place.offsets_topic,
             transactional_id="task", flush_timeout=place.timeout,
         )
     )  # fmt: skip
