@@ -19,6 +19,7 @@ T = TypeVar("T")
 TopicPartition = tuple[str, int]  # topic, partition
 RESPONSE_TIMEOUT, SHORT_TIMEOUT = 20.0, 5.0  # seconds for a response; the short one for optional details
 _CONCURRENT_GROUPS = 8  # groups whose offsets are requested at the same time
+_UNKNOWN_TOPIC = 3  # UNKNOWN_TOPIC_OR_PARTITION: deleted meanwhile
 _COORDINATOR_MOVES = (14, 15, 16)  # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
 _TIMED_OUT, _ATTEMPT = -185, 1.0  # librdkafka's own error, and seconds of one attempt
 _RETRY_DELAY = 0.2  # seconds between two attempts while the coordinator of a group moves
@@ -89,7 +90,7 @@ class Brokers:
             asked = [At(*at) for at in places]
             while (left := deadline - time.monotonic()) > 0:
                 try:
-                    return _offsets_of(consumer.committed(asked, timeout=min(left, _ATTEMPT)))
+                    return self._offsets_of(consumer.committed(asked, timeout=min(left, _ATTEMPT)))
                 except KafkaException as error:
                     cause = error.args[0]
                     if cause.code() == _TIMED_OUT:  # a refusal of the group is an event of the consumer
@@ -134,6 +135,13 @@ class Brokers:
             except KafkaException as error:
                 raise self._error(error.args[0]) from None
 
+    def _offsets_of(self, places: Iterable[Any]) -> dict[TopicPartition, int]:
+        """Raises HeadraceError if one of them was refused: a sum over the others would be too small."""
+        refused = next((at.error for at in places if at.error and at.error.code() != _UNKNOWN_TOPIC), None)
+        if refused is not None:
+            raise self._error(refused)
+        return {(at.topic, at.partition): at.offset for at in places if at.offset >= 0}
+
     def _error(self, cause: Any) -> HeadraceError:
         """Names neither group nor partition: the errors of many connectors are reported as one if they are equal."""
         self._admin.renew()  # the client may not learn of a new leader
@@ -143,10 +151,6 @@ class Brokers:
 
     def _unreachable(self, cause: str) -> Unreachable:
         return Unreachable(f"the brokers {self.servers}: {cause}{self._trouble.reason}")
-
-
-def _offsets_of(places: Iterable[Any]) -> dict[TopicPartition, int]:
-    return {(at.topic, at.partition): at.offset for at in places if at.offset >= 0 and not at.error}
 
 
 def _list_offsets(

@@ -12,6 +12,7 @@ import logging
 import queue
 import sys
 import threading
+import time
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -82,17 +83,28 @@ def close(client: Any) -> None:
 
 
 def _close(client: Any) -> None:
-    from confluent_kafka import Consumer, KafkaException, Producer
+    from confluent_kafka import Consumer, Producer
 
     if isinstance(client, Consumer):
         client.close()
     elif isinstance(client, Producer):
         client.purge()
-        with suppress(KafkaException):  # raises the producer's fatal error again
-            client.flush(_FLUSH)  # unsent records keep their callbacks alive, which refer to the client
+        flush(client, _FLUSH)  # unsent records keep their callbacks alive, which refer to the client
         _unused.put(client)
     else:
         client.__exit__(None, None, None)  # AdminClient has no close()
+
+
+def flush(producer: Any, timeout: float) -> int:
+    """The number of records whose reports are missing after `timeout` seconds. A flush ends with the fatal error of
+    its producer, while other reports wait."""
+    from confluent_kafka import KafkaException
+
+    deadline = time.monotonic() + timeout
+    while (left := deadline - time.monotonic()) > 0:
+        with suppress(KafkaException, SystemError):  # SystemError: a report has handled the fatal error
+            return int(producer.flush(left))
+    return len(producer)
 
 
 def close_later(client: Any) -> None:
@@ -202,6 +214,8 @@ def _close_clients() -> None:
         with suppress(queue.Empty):
             _take(_unused.get(timeout=_INTERVAL if producers else None), producers)
         for index in reversed(range(len(producers))):
+            with suppress(Exception):  # late reports, which refer to the client
+                producers[index].poll(0)
             if sys.getrefcount(producers[index]) <= _OWN_REFERENCES:
                 del producers[index]
 

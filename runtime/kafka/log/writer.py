@@ -40,6 +40,7 @@ class Writer:
         self._producer: Any = None
         self._broken = False
         self._failure: Any = None  # of the producer that failed last
+        self._fatal: Any = None  # of the producer that is being polled
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._poll, name="storage-writer", daemon=True)
 
@@ -51,13 +52,22 @@ class Writer:
     def send(self, topic: str, key: bytes, value: bytes | None, delivered: Delivered) -> None:
         """Queue a record; `delivered` is called on the writer's thread. BrokerUnavailable if the queue is full."""
 
-        def report(error: Any, message: Any) -> None:
-            if error is not None:
-                delivered(self._refusal(topic, error), -1, -1)
-            else:
-                delivered(None, message.partition(), message.offset())
-
         from confluent_kafka import KafkaException
+
+        def report(error: Any, message: Any) -> None:
+            if error is None:
+                delivered(None, message.partition(), message.offset())
+                return
+            try:
+                refusal = self._refusal(topic, error)
+            except SystemError as e:
+                # The client calls with its fatal error pending, if it found that in the same poll: the first call of C
+                # code fails for it, and the poll raises SystemError in its place.
+                if not isinstance(e.__cause__, KafkaException):
+                    raise
+                self._failure = self._fatal = e.__cause__.args[0]
+                refusal = self._refusal(topic, error)
+            delivered(refusal, -1, -1)
 
         try:
             with self._lock:  # so that the producer is not closed meanwhile
@@ -75,11 +85,11 @@ class Writer:
 
     def close(self, timeout: float) -> None:
         """Wait at most `timeout` seconds for pending records. Blocks."""
-        if self._producer is not None:
-            left = self._producer.flush(timeout)
+        if (producer := self._producer) is not None:
+            left = open_clients.flush(producer, timeout)
             if left:
                 _log.warning("%d records for the storage topics were not written before the worker ended", left)
-                self._producer.purge()
+                producer.purge()
         self._closing.set()
         if self._thread.ident is not None:
             self._thread.join(timeout=5)
@@ -112,10 +122,15 @@ class Writer:
         try:
             producer.poll(0.1)
         except KafkaException as error:
-            _log.error("The producer for the storage topics failed and is replaced: %s", error.args[0].str())
-            self._failure, self._broken = error.args[0], True
+            self._fatal = error.args[0]
+        except SystemError:
+            if self._fatal is None:
+                raise
+        if self._fatal is not None:
+            self._failure, self._fatal, self._broken = self._fatal, None, True
+            _log.error("The producer for the storage topics failed and is replaced: %s", self._failure.str())
             self._on_trouble()
-            producer.flush(_LAST_REPORTS)
+            open_clients.flush(producer, _LAST_REPORTS)
             self._drop(producer)
 
     def _drop(self, producer: Any) -> None:
