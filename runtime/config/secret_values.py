@@ -14,6 +14,7 @@ from typing import TypeVar
 from runtime.api.errors import ConfigError
 from runtime.config.secret_names import HIDDEN, is_password
 from runtime.config.url_secrets import secrets_in_url
+from runtime.logs.formats import CUT_MARK, GAP_MARK
 
 _T = TypeVar("_T")
 
@@ -30,7 +31,8 @@ _MIN_LENGTH = 4
 """The least length of a hidden value; shorter values occur everywhere."""
 
 _PIECE_LENGTH = 256
-"""Values longer than this are hidden in pieces of this length, which bounds the cost of a search."""
+"""Values longer than this are hidden in pieces of this length, which bounds the cost of a search. Half a secret, where
+a text was cut, shows less than a piece."""
 
 _JAAS_OPTION = re.compile(r"""([\w.-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s;"']+))""")
 _SECRET_OPTION = re.compile(r"password|passwd|secret|token|assertion", re.IGNORECASE)
@@ -223,7 +225,7 @@ class _Index:
                 if (candidate := text[i : i + n]) in self._counts:
                     found.append((i, i + len(candidate)))  # the candidate is shorter at the end of the text
                     break
-        return found
+        return [*found, *_beside_cuts(text)] if self._counts else found
 
     def _sorted(self, start: str) -> list[int]:
         if start not in self._descending:
@@ -242,6 +244,14 @@ def _occurrences(text: str, form: str) -> Iterable[int]:
     while at >= 0:
         yield at
         at = text.find(form, at + 1)
+
+
+def _beside_cuts(text: str) -> Iterable[tuple[int, int]]:
+    """Where a text was cut before secrets were hidden in it, there may be half of one, which no search finds."""
+    for at in _occurrences(text, CUT_MARK):
+        yield max(at - _PIECE_LENGTH, 0), at
+        if text.startswith(GAP_MARK, at):
+            yield (end := at + len(GAP_MARK)), min(end + _PIECE_LENGTH, len(text))
 
 
 def _hidden(text: str, spans: list[tuple[int, int]]) -> str:

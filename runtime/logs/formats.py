@@ -25,11 +25,13 @@ MAX_RAW_TRACE = 8 * MAX_TRACE
 """As MAX_RAW_LINE, for traces."""
 
 CUT_MARK = " [line cut]"
+GAP_MARK = f"{CUT_MARK} …\n"
+"""As CUT_MARK, where the end of the text follows."""
 
 
 def cut(text: str, longest: int = MAX_LINE) -> str:
-    """The beginning of a text, with a mark if more follows. To be called when secrets have been hidden: half a secret
-    would not be found any more."""
+    """The beginning of a text, with a mark if more follows. If secrets have not been hidden yet, half a secret may be
+    beside the mark: runtime.config.secret_values hides the characters there."""
     return text if len(text) <= longest else text[:longest] + CUT_MARK
 
 
@@ -37,7 +39,7 @@ def cut_trace(trace: str, longest: int = MAX_TRACE) -> str:
     """The beginning and the end of a trace, which names the innermost cause of Java's exceptions. As cut()."""
     if len(trace) <= longest:
         return trace
-    return f"{trace[: longest // 2]}{CUT_MARK}\n{trace[-(longest // 2) :]}"
+    return f"{trace[: longest // 2]}{GAP_MARK}{trace[-(longest // 2) :]}"
 
 
 class OutputLines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from runtime.logs.formats import MAX_RAW_LINE
+from runtime.logs.formats import MAX_RAW_LINE, cut
 
 PERIOD = 60.0
 """Seconds."""
@@ -23,7 +23,7 @@ _MAX_NAME = 1_000  # characters of the name of a logger or a context
 def log_line(level: str, logger: str, message: str, context: str) -> None:
     """Log a line that another process has sent, which may have any size, and any number of loggers."""
     number = logging.getLevelNamesMapping().get(level, logging.INFO)
-    _logger(logger[:_MAX_NAME]).log(number, "%s", message[:MAX_RAW_LINE], extra={"context": context[:_MAX_NAME]})
+    _logger(logger[:_MAX_NAME]).log(number, "%s", cut(message, MAX_RAW_LINE), extra={"context": context[:_MAX_NAME]})
 
 
 def _logger(name: str) -> logging.Logger:

@@ -43,7 +43,8 @@ class SlotHost(Protocol):
         """Report the member id of the task's consumer, whenever it changes."""
 
     def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
-        """Have the worker store these offsets; `answered` is called from another thread with the error, or None."""
+        """Have the worker store these offsets; `answered` is called from another thread with the error, or None.
+        ConnectError if an offset is too large to be sent."""
 
     def read_offsets(self, spec: TaskSpec, partitions: Sequence[str], answered: Callable[[OffsetsRead], None]) -> None:
         """Have the worker read the committed offsets of these source partitions (as canonical text); `answered` is

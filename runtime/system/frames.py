@@ -9,18 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any, BinaryIO
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from typing import Any, BinaryIO, TypeVar
 
 import orjson
 
 from runtime.system.json_size import max_values
+
+_T = TypeVar("_T")
 
 MAX_FRAME = 64 * 1024 * 1024
 """The most bytes of a body."""
 
 MAX_VALUES = 2_000_000
 """The most values of a message to the worker or its driver: 64 MB of brackets would need more than a gigabyte."""
+
+_PART = MAX_FRAME // 2
+"""The most bytes of the texts in a message that has a part of a list; the rest is for what surrounds them."""
+
+_SHOWN = 200  # characters of a text in an error
 
 _HEADER = 4
 _EXACT = 1 << 31
@@ -42,6 +49,31 @@ def encode_exact(message: Any, default: Callable[[Any], Any] | None = None) -> b
     """As encode(), for messages with integers of any size, NaN or unpaired surrogates. `default` converts
     other values, as for json.dumps()."""
     return _frame(json.dumps(message, default=default, separators=(",", ":")).encode(), _EXACT)
+
+
+def parts(
+    items: Iterable[_T], texts: Callable[[_T], Iterable[str]], most: int, size: int = _PART
+) -> Iterator[list[_T]]:
+    """Parts of a list whose texts fit into a message each, of at most `most` items and `size` bytes. FrameError if
+    the texts of one item are larger."""
+    part: list[_T] = []
+    left = size
+    for item in items:
+        if (needed := sum(map(_escaped, texts(item)))) > size:
+            shown = next(iter(texts(item)))[:_SHOWN]
+            raise FrameError(f"{needed:,} bytes are more than the {size:,} bytes allowed: {shown}…")
+        if part and (needed > left or len(part) == most):
+            yield part
+            part, left = [], size
+        part.append(item)
+        left -= needed
+    if part:
+        yield part
+
+
+def _escaped(text: str) -> int:
+    """The most bytes of a text in a message, in which characters other than those of ASCII are escaped."""
+    return len(text) * (2 if text.isascii() else 12)
 
 
 def read(stream: BinaryIO, limit: int = MAX_FRAME, values: int | None = None) -> tuple[Any] | None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
 import pytest
 
+from runtime.api.errors import ConnectError
 from runtime.config.secret_values import WORKER, Secrets
 from runtime.definitions.render import describe
 from runtime.herder.configs.password_keys import PasswordKeys
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.status_board import StatusBoard
+from runtime.logs.formats import MAX_RAW_TRACE, cut_trace
+from runtime.logs.limited import log_line
 from runtime.logs.lines import ConnectorLines
 from runtime.model.states import State, TaskId
 from runtime.pipeline.task.error_counts import Counts
+from runtime.pipeline.task.failure import MAX_MESSAGE, Failure, Stage, trace_of
 from runtime.plugins.registry import PluginRegistry
 from runtime.storage.statuses import StatusStore
 from tests.support.herder.memory_logs import TestLogs, topic
@@ -105,3 +110,37 @@ async def test_the_output_of_a_shared_process_in_a_trace_shows_no_secret_of_anot
     board.task(TaskId("mine", 0), State.FAILED, None, f"x: {reason}\n\tat y S3cretOfOther")
     trace = store.task_statuses("mine")[0].trace
     assert trace == "x: The task host JVM has ended with code 1: password=[hidden]\n\tat y S3cretOfOther"
+
+
+@pytest.mark.parametrize("secret", ["S3cretOfMine", "S3cret" + "0123456789" * 100], ids=["short", "long"])
+def test_a_reader_finds_no_half_of_a_secret_where_a_text_was_cut(secret: str) -> None:
+    """What slots send is cut before the worker, which knows the secrets, hides them: the author of records chooses
+    where a message that quotes them is cut."""
+    secrets = Secrets()
+    secrets.keep("mine", [secret])
+    for half in (4, len(secret) // 2, len(secret) - 1):
+        shown = partial(secrets.scrub_of, "mine")
+        long = "." * (MAX_MESSAGE - half) + secret
+        trace = shown(trace_of(ConnectError(long)))
+        assert f"({len(long)} characters)" in trace
+        gap = cut_trace("." * (MAX_RAW_TRACE // 2 - half) + secret + "x" * MAX_RAW_TRACE, MAX_RAW_TRACE)
+        end = cut_trace("x" * MAX_RAW_TRACE + secret + "." * (MAX_RAW_TRACE // 2 - half), MAX_RAW_TRACE)
+        counts = Counts()
+        counts.failed(Failure(Stage.TASK_PUT, "x", ConnectError("." * (2000 - half) + secret), None, ""))
+        quoted = shown(counts.snapshot()["last"][0]["message"])
+        for text in (trace, shown(gap), shown(end), quoted):
+            assert not any(part in text for part in (secret[:4], secret[half : half + 4]) if len(part) == 4), half
+
+
+def test_a_reader_finds_no_half_of_a_secret_in_a_line_of_many_secrets() -> None:
+    """The line is shorter when they are hidden, so that the place of an early cut moves into what is shown."""
+    secrets = Secrets()
+    secrets.keep("mine", [SECRET * 10])
+    lines = ConnectorLines(secrets.scrub_of)
+    logging.root.addHandler(lines)
+    try:
+        log_line("ERROR", "some.plugin", SECRET * 10 * 4000, "[mine|task-0]")
+    finally:
+        logging.root.removeHandler(lines)
+    message = str(lines.last("mine", 1)[0]["message"])
+    assert SECRET[:4] not in message and message.endswith("[hidden] [line cut]")

@@ -17,12 +17,14 @@ from runtime.model.states import State
 from runtime.model.task_errors import TaskLostError
 from runtime.model.task_spec import SourceOffset, TaskSpec
 from runtime.pipeline.task.log import quiet
+from runtime.system import frames
 
 if TYPE_CHECKING:
     from runtime.engine.protocol.messages import StartReply
     from runtime.pipeline.port import OffsetsRead, OffsetText, StartResponse
     from runtime.pipeline.produce.producers import Producers
 
+_MAX_OFFSETS = 100_000  # of a message
 _RETRY_DELAY = 1.0  # seconds until a task that must not start yet is placed again
 
 
@@ -67,9 +69,22 @@ class ChannelHost:
         self._outbox.put({"op": "member", **about(spec), "member_id": member_id})
 
     def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
-        number = next(self._commits)
-        self._responses[number] = answered
-        self._outbox.put({"op": "offsets", **about(spec), "number": number, "records": records})
+        """Stored in parts, in any of which a commit may end: the offset of each source partition stands for itself."""
+        try:
+            parts = list(frames.parts(records, lambda record: filter(None, record), _MAX_OFFSETS))
+        except frames.FrameError as e:
+            raise ConnectError(f"Offsets cannot be committed: {e}") from None
+        errors: list[str | None] = []
+
+        def part_answered(error: str | None) -> None:
+            errors.append(error)
+            if len(errors) == len(parts):
+                answered(next(filter(None, errors), None))
+
+        for part in parts:
+            number = next(self._commits)
+            self._responses[number] = part_answered
+            self._outbox.put({"op": "offsets", **about(spec), "number": number, "records": part})
 
     def offsets_stored(self, number: int, error: str | None) -> None:
         """The worker has stored the offsets of this commit, or has failed with `error`."""

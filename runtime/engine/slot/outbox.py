@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable
 
 from runtime.engine.protocol.messages import AliveMessage, FromSlot, LogMessage
-from runtime.logs.formats import MAX_RAW_LINE
+from runtime.logs.formats import MAX_RAW_LINE, cut
+from runtime.system.frames import FrameError
 from runtime.system.processes import resident
 
 MAX_LOG_LINES = 1000
@@ -53,7 +54,7 @@ class Outbox:
                 self._dropped += 1
                 return
             self._lines += 1
-        self._queue.put(_line(level, logger, message[:MAX_RAW_LINE], context))
+        self._queue.put(_line(level, logger, cut(message, MAX_RAW_LINE), context))
 
     def _run(self) -> None:
         due = self._clock()
@@ -66,11 +67,21 @@ class Outbox:
                     message = self._queue.get(timeout=max(due - now, 0.001))
                 except queue.Empty:
                     continue
-                self._send(message)
+                self._send_checked(message)
                 if message["op"] == "log":
                     self._sent_line()
         except OSError:  # the worker has closed the channel
             os._exit(0)
+
+    def _send_checked(self, message: FromSlot) -> None:
+        """A plugin chooses the size of some texts, such as names of topics: no message of a task ends the slot."""
+        try:
+            self._send(message)
+        except FrameError as error:
+            about = f"{message.get('connector', '')}-{message.get('task', '')}"
+            self._send(
+                _line("ERROR", __name__, f"The message {message['op']} of task {about} is left out: {error}", "")
+            )
 
     def _sent_line(self) -> None:
         with self._lock:

@@ -39,6 +39,7 @@ _T = TypeVar("_T")
 HELLO_TIMEOUT = 10.0
 MAX_STRANGERS = 256  # connections at a time that have not proved their identity; further ones are closed
 MAX_STRANGERS_OF_PEER = 64  # of these from one address, so that the others can connect
+MAX_OF_SLOT = 512  # connections of a slot: each of its tasks that uses Spark needs one
 _BACKLOG = 256  # connections that the system accepts before this process does
 _ACCEPT_RETRY = 0.5  # seconds after which accept() is tried again
 _BATCH, _BATCH_SIZE = 64, 1 << 20  # messages of a slot that wait for the event loop, and their bytes
@@ -56,8 +57,11 @@ class RemoteServer:
         secret: str,
         archives: WorkerArchives,
         session: Callable[[int], Path],
+        most: int = MAX_OF_SLOT,
     ) -> None:
-        """`secret`: from which tokens are derived; `session`: the socket of a driver's Spark session."""
+        """`secret`: from which tokens are derived; `session`: the socket of a driver's Spark session; `most`:
+        connections of a slot."""
+        self._most = most
         self._listener, self._clock, self._secret = listener, clock, secret
         self._archives, self._session = archives, session
         self._worker = asyncio.get_running_loop()
@@ -65,6 +69,7 @@ class RemoteServer:
         self._leases: dict[Attempt, RemoteLease] = {}
         self._last: dict[int, tuple[int, int]] = {}  # generation and attempt by slot: each token opens one channel
         self._strangers: Counter[str] = Counter()  # by address
+        self._held: Counter[Attempt] = Counter()  # authenticated connections
         self._serving: set[asyncio.Task[None]] = set()
         self._refusals = LimitedWarnings(_log, clock)
         self._thread: threading.Thread | None = None
@@ -131,20 +136,26 @@ class RemoteServer:
         reader, writer = opened
         try:
             if hello is not None:
-                attempt = Attempt(hello["generation"], hello["slot"], hello["attempt"])
-                match hello["kind"]:
-                    case "slot":
-                        await self._follow(hello, attempt, reader, writer)
-                    case "lease":
-                        await self._renew(attempt, reader, writer)
-                    case "archive":
-                        await self._send_archive(reader, writer)
-                    case "session":
-                        await self._relay(attempt, reader, writer)
+                await self._serve_slot(hello, reader, writer)
         except CLOSE_REASONS:
             pass
         finally:
             writer.close()
+
+    async def _serve_slot(self, hello: RemoteHello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        attempt = _attempt_of(hello)
+        try:
+            match hello["kind"]:
+                case "slot":
+                    await self._follow(hello, attempt, reader, writer)
+                case "lease":
+                    await self._renew(attempt, reader, writer)
+                case "archive":
+                    await self._send_archive(reader, writer)
+                case "session":
+                    await self._relay(attempt, reader, writer)
+        finally:
+            self._held -= Counter([attempt])  # drops those without connections
 
     async def _open(
         self, connection: socket.socket, context: ssl.SSLContext
@@ -169,7 +180,7 @@ class RemoteServer:
             async with asyncio.timeout(HELLO_TIMEOUT):
                 hello = cast("RemoteHello", await read_message(reader, MAX_HELLO))
             check_hello(hello, RemoteHello)
-            attempt = Attempt(hello["generation"], hello["slot"], hello["attempt"])
+            attempt = _attempt_of(hello)
             if not attempt.is_proved_by(hello["token"], self._secret):
                 raise FrameError("the token is not that of a slot of this worker")
             if (reason := refusal(hello.get("version"))) is not None:
@@ -179,9 +190,12 @@ class RemoteServer:
                 self._use(attempt)
             elif attempt not in self._leases:
                 raise FrameError(f"slot {attempt.slot} is not connected")
+            elif self._held[attempt] >= self._most:
+                raise FrameError(f"slot {attempt.slot} has {self._most} connections already")
         except (*CLOSE_REASONS, TimeoutError) as error:
             self._refuse(peer, error or type(error).__name__)
             return None
+        self._held[attempt] += 1
         return hello
 
     def _refuse(self, peer: str, reason: object) -> None:
@@ -298,6 +312,10 @@ class _ThreadWriter:
         self._closed = True
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._writer.close)
+
+
+def _attempt_of(hello: RemoteHello) -> Attempt:
+    return Attempt(hello["generation"], hello["slot"], hello["attempt"])
 
 
 def _find_lost_peer(connection: socket.socket) -> None:

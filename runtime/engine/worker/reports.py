@@ -131,7 +131,11 @@ class TaskReports:
             offsets = await self._listener.read_offsets(task.spec.id, message["partitions"])
         except Exception as e:  # reported to the task
             error = str(e) or type(e).__name__
-        link.send({"op": "offsets_read", "number": message["number"], "offsets": offsets, "error": error})
+        number = message["number"]
+        try:
+            link.send({"op": "offsets_read", "number": number, "offsets": offsets, "error": error})
+        except FrameError as e:  # too many offsets
+            link.send({"op": "offsets_read", "number": number, "offsets": (), "error": str(e)})
 
     async def _confirm_start(self, task: TaskRun, link: SlotLink, message: ConfirmStartMessage) -> None:
         offsets: Sequence[SourceOffset] = ()

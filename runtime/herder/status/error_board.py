@@ -84,7 +84,7 @@ class ErrorBoard:
         known.report(epoch, _Run(counts["total"], counts["stages"], last))
 
     def _texts(self, connector: str, error: Mapping[str, Any]) -> dict[str, str]:
-        raw = {name: error[name][:MAX_RAW_LINE] for name in _TEXTS if isinstance(error.get(name), str)}
+        raw = {name: cut(error[name], MAX_RAW_LINE) for name in _TEXTS if isinstance(error.get(name), str)}
         return {name: cut(self._scrub(connector, text), MAX_TEXT) for name, text in raw.items()}
 
     def forget(self, connector: str) -> None:

@@ -19,6 +19,7 @@ from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.addresses import check_resolvable
 from runtime.kafka.clients.client_log import ClientLog
 from runtime.kafka.clients.settings import PRODUCER_FIXED
+from runtime.kafka.denials import principal
 from runtime.model.task_errors import ClientFailedError
 from runtime.pipeline.produce.queue_share import SendQueue, Share
 
@@ -69,6 +70,7 @@ class SlotProducer:
         ClientConfigError if no bootstrap server exists."""
         from confluent_kafka import Producer
 
+        self._settings = settings
         configured = {**PRODUCER_FIXED, **settings}
         check_resolvable(str(configured["bootstrap.servers"]))
         self._log = ClientLog("producer")
@@ -122,9 +124,16 @@ class SlotProducer:
             self._await_reason(_REASON_TIMEOUT if error.name() == "_FATAL" else 0)
         reason = self.fatal or error
         if reason.name() in _LASTING:
-            return ConnectError(f"The producer cannot continue: {described(reason)}")
+            return ConnectError(f"The producer cannot continue: {described(reason)}{self._missing_right(reason)}")
         age = time.monotonic() - self._created
         return ClientFailedError(f"its producer failed: {described(reason)}", max(0.0, _MIN_AGE - age))
+
+    def _missing_right(self, reason: KafkaError) -> str:
+        """Since Kafka 2.8 WRITE on one topic suffices for the id of a producer."""
+        if reason.name() != "CLUSTER_AUTHORIZATION_FAILED":
+            return ""
+        denied = f"{principal(self._settings)} is not authorized to WRITE any topic"
+        return f"; {denied}: grant WRITE on the topics of the connector"
 
     def _await_reason(self, timeout: float) -> None:
         """The client refuses records with `_FATAL` a moment before the event with the reason is in its queue."""

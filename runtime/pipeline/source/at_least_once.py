@@ -49,8 +49,8 @@ class WorkerKeptOffsets:
     def write(self, offsets: OffsetsByKey) -> None:
         """Start a commit; only while none is pending."""
         records = [(k.decode(), None if o is None else compact(o).decode()) for k, o in offsets.items()]
-        self._writing = offsets
         self._host.offsets(self._spec, records, self._responses.put)
+        self._writing = offsets
 
     def finished(self) -> bool:
         """Whether the commit has been stored; True once per commit."""

@@ -21,6 +21,7 @@ from runtime.pipeline.source.convert_source import SourceConversion, source_plac
 from runtime.pipeline.source.source_offsets import CommittedOffsets
 from runtime.pipeline.task.control import StoppedError
 from runtime.pipeline.tolerance import Policy, Tolerance
+from runtime.system import frames
 
 if TYPE_CHECKING:
     from runtime.api.data.record import SourceRecord
@@ -79,8 +80,11 @@ class LiveOffsets:
             return [self._at_start.offset(partition) for partition in partitions]
         names = [canonical(partition) for partition in partitions]
         found: list[Mapping[str, Any] | None] = []
-        for start in range(0, len(names), _REQUEST):
-            found += self._read(names[start : start + _REQUEST])
+        try:
+            for part in frames.parts(names, lambda name: (name,), _REQUEST):
+                found += self._read(part)
+        except frames.FrameError as e:
+            raise ConnectError(f"The committed offsets could not be read: {e}") from None
         return found
 
     def _read(self, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:

@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from runtime.logs.formats import cut
 from runtime.pipeline.task.failure import java_name, message_of
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def _described(failure: Failure) -> dict[str, Any]:
 
 
 def _text(text: str) -> str:
-    return text[:_MAX_TEXT].encode("utf-8", "backslashreplace").decode()
+    return cut(text, _MAX_TEXT).encode("utf-8", "backslashreplace").decode()
 
 
 def _place(record: Any) -> dict[str, Any]:
@@ -156,4 +157,4 @@ def _place(record: Any) -> dict[str, Any]:
 
 
 def _plain(place: Any) -> str | None:
-    return None if place is None else str(dict(place))[:_MAX_TEXT]
+    return None if place is None else cut(str(dict(place)), _MAX_TEXT)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from runtime.logs.formats import CUT_MARK
+
 
 def java_name(error: BaseException) -> str:
     """The class name of an error in Java, or else in Python."""
@@ -27,7 +29,7 @@ def message_of(error: BaseException) -> str:
         text = str(error)
     except Exception as failed:  # str() of a third-party exception
         return f"(no message: str() raised {type(failed).__name__})"
-    return text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}… ({len(text)} characters)"
+    return text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]}{CUT_MARK} ({len(text)} characters)"
 
 
 def _headline(error: BaseException) -> str:

@@ -64,10 +64,10 @@ class Port:
 
 
 @asynccontextmanager
-async def opened_port(folder: Path) -> AsyncIterator[Port]:
-    """A port on loopback; `folder` has its files."""
+async def opened_port(folder: Path, **limits: int) -> AsyncIterator[Port]:
+    """A port on loopback; `folder` has its files. `limits` as for RemoteServer."""
     listener, archives = Listener(), WorkerArchives(folder / "archives")
-    server = RemoteServer(listener, time.monotonic, KEY, archives, lambda generation: folder / "session.sock")
+    server = RemoteServer(listener, time.monotonic, KEY, archives, lambda generation: folder / "session.sock", **limits)
     access = await server.start("127.0.0.1", "127.0.0.1", 0, folder)
     yield Port(listener, access, archives)
     await server.close()

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from runtime.connectors.spark.session_client import DOWNLOAD, MAX_UPLOAD, UPLOAD
+from runtime.logs.limited import LimitedWarnings
 from runtime.system import frames
 from runtime.system.processes import is_below, peer
 
@@ -57,6 +58,9 @@ class SessionService(Protocol):
 CHECK_INTERVAL = 0.25
 """Seconds between two checks whether the task of a running request still exists."""
 
+MAX_CONNECTIONS = 2_048
+"""The most connections at a time, each of which has a thread."""
+
 _CHUNK = 1 << 20
 
 
@@ -66,9 +70,12 @@ class SessionServer:
     def __init__(
         self, path: Path, folder: Path, service: SessionService, threads: int,
         descends: Callable[[int, int], bool] = is_below, accept_retry: float = 0.5,
+        most: int = MAX_CONNECTIONS,
     ) -> None:  # fmt: skip
         """`folder` has the files of rows. `descends`: whether a process is a descendant of another. `accept_retry`:
-        seconds after which accept() is tried again."""
+        seconds after which accept() is tried again. `most`: connections at a time; further ones are closed."""
+        self._room = threading.BoundedSemaphore(most)
+        self._refusals = LimitedWarnings(_log, time.monotonic)
         self._descends, self._accept_retry = descends, accept_retry
         self._path, self._folder, self._service = path, folder, service
         self._worker = os.getppid()  # connects for slots on other machines
@@ -100,6 +107,10 @@ class SessionServer:
             if uid != os.getuid() or not (pid == self._worker or self._descends(pid, os.getpid())):
                 connection.close()
                 continue
+            if not self._room.acquire(blocking=False):
+                self._refusals.warn("A connection to the Spark session is closed: there are too many of them")
+                connection.close()
+                continue
             name = f"headrace-task-{number}"
             threading.Thread(target=self._serve, args=(connection, name), name=name, daemon=True).start()
 
@@ -110,6 +121,7 @@ class SessionServer:
         except (frames.FrameError, AttributeError, KeyError, TypeError) as error:  # slots elsewhere send anything
             _log.error("A connection to the Spark session is closed, since it has sent an invalid request: %s", error)
         finally:
+            self._room.release()
             self._service.release(name)
 
     def _serve_requests(self, connection: socket.socket, stream: BinaryIO, name: str) -> None:

@@ -65,3 +65,28 @@ def test_a_frame_that_ends_early_is_the_end_of_the_stream(cut: int) -> None:
 def test_a_body_that_is_not_json_is_refused(flag: int) -> None:
     with pytest.raises(frames.FrameError, match="not JSON"):
         frames.read(io.BytesIO((1 | flag).to_bytes(4, "big") + b"{"))
+
+
+def _texts(text: str) -> tuple[str]:
+    return (text,)
+
+
+@pytest.mark.parametrize(
+    ("texts", "parts"),
+    [
+        ([], []),
+        (["aaaa"] * 3, [["aaaa", "aaaa"], ["aaaa"]]),  # by their number
+        (["a" * 30, "b" * 30, "c"], [["a" * 30], ["b" * 30, "c"]]),  # by their size
+        (["😀😀", "😀😀", "c"], [["😀😀", "😀😀"], ["c"]]),  # escaped, each has twelve bytes
+        (["😀😀😀", "😀😀😀", "c"], [["😀😀😀"], ["😀😀😀", "c"]]),
+    ],
+)
+def test_the_parts_of_a_list_fit_into_a_message_each(texts: list[str], parts: list[list[str]]) -> None:
+    found = list(frames.parts(texts, _texts, 2, 65))
+    assert found == parts
+    assert all(len(frames.encode_exact(text)) - 6 <= 65 for part in found for text in part)
+
+
+def test_a_text_that_fits_into_no_message_is_an_error_that_quotes_its_beginning() -> None:
+    with pytest.raises(frames.FrameError, match=r"80,000 bytes are more than the 100 bytes allowed: a{200}…$"):
+        list(frames.parts(["b", "a" * 40_000], _texts, 10, 100))

@@ -195,3 +195,25 @@ def test_a_slot_without_the_files_of_the_driver_sends_and_gets_rows(
         client.send(lambda: {"op": session_client.DOWNLOAD, "file": str(secret)}).result(30)
     client.close()
     assert not Path(answered).exists()
+
+
+def test_connections_beyond_the_limit_are_closed_until_there_is_room(
+    serve: Callable[..., SessionClient], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each has a thread of the driver."""
+    first = serve(lambda caller, request: 7, most=1)
+    assert first.send(dict).result(30) == 7
+    second = SessionClient("second")
+    with pytest.raises(SparkRequestError):
+        second.send(dict).result(30)
+    assert "there are too many of them" in caplog.text
+    first.close()
+
+    def responds() -> bool:
+        try:
+            return bool(second.send(dict).result(30) == 7)
+        except SparkRequestError:
+            return False
+
+    wait_until(responds, 30)
+    second.close()

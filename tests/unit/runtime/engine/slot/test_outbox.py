@@ -6,6 +6,7 @@ import queue
 import threading
 from typing import Any
 
+from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.messages import FromSlot, TopicMessage
 from runtime.engine.slot.outbox import MAX_LOG_LINES, Outbox
 from tests.support.interrupted import runs_inside
@@ -66,3 +67,19 @@ def test_code_that_the_collector_runs_meanwhile_may_log() -> None:
     assert runs_inside(
         lambda: outbox.log("INFO", "a", "inner", ""), Outbox.log, lambda: outbox.log("INFO", "a", "", "")
     )
+
+
+def test_a_message_that_is_too_long_is_left_out_and_the_slot_lives_on() -> None:
+    channel = Channel()
+
+    def send(message: FromSlot) -> None:
+        encode(message)
+        channel.send(message)
+
+    outbox = Outbox(send, alive_every=60.0)
+    outbox.put(report("t" * (64 << 20)))
+    outbox.put(report("next"))
+    outbox.start()
+    line = channel.next("log")["message"]
+    assert line.startswith("The message topic of task c-0 is left out: a frame of ")
+    assert channel.next("topic")["topic"] == "next"

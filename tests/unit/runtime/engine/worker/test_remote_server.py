@@ -26,7 +26,7 @@ from runtime.system import frames
 from runtime.system.tls_socket import PinError, TlsSocket
 from tests.support.engine.engine_recorder import task_spec
 from tests.support.engine.slot_port import KEY, Port, opened_port, read
-from tests.support.waiting import until
+from tests.support.waiting import until, wait_until
 
 
 @pytest.fixture
@@ -270,3 +270,28 @@ async def test_the_session_is_reached_through_the_worker(port: Port, tmp_path: P
     session.close()
     relayed.close()
     connection.close()
+
+
+async def test_a_slot_holds_a_limited_number_of_connections(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Those beyond the limit are closed; closed ones count no more, and those of other slots never."""
+    async with opened_port(tmp_path, most=3) as port:
+        held = [await port.slot(), *[await asyncio.to_thread(port.caller().connect, "lease") for _ in range(2)]]
+        beyond = await asyncio.to_thread(port.caller().connect, "lease")
+        assert await read(beyond) is None
+        await until(lambda: "slot 0 has 3 connections already" in caplog.text)
+        (await port.slot(slot=1)).close()
+        held.pop().close()
+
+        def is_admitted() -> bool:
+            renewal = port.caller().connect("lease")
+            try:
+                renewal.sendall(encode({"op": "renew"}))
+                return frames.read(renewal.stream) is not None
+            except OSError:  # reset, since the request was not read
+                return False
+            finally:
+                renewal.close()
+
+        await asyncio.to_thread(wait_until, is_admitted, 30)
+        for connection in (*held, beyond):
+            connection.close()

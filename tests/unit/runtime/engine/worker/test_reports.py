@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
 
 from runtime.engine.placement.client_failures import MIN_FAILURES, MIN_SECONDS
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
 from runtime.engine.protocol.task_specs import about
 from runtime.engine.worker.reports import UNEXPECTED_END, TaskReports
 from runtime.engine.worker.stacks import Stacks
-from runtime.model.states import State
+from runtime.model.states import State, TaskId
+from runtime.system import frames
 from tests.support.engine.engine_recorder import Recorder, ignore, slot_link, task_spec
+from tests.support.waiting import until
 
 
 def running() -> tuple[Roster, SlotLink, TaskRun, Recorder, TaskReports]:
@@ -68,3 +75,20 @@ def test_a_task_whose_client_fails_without_end_is_failed_with_the_reason() -> No
     assert len(listener.lost) == MIN_FAILURES - 1
     state, trace = listener.states[-1][2:4]
     assert state is State.FAILED and "its producer failed" in str(trace)
+
+
+async def test_offsets_that_fit_into_no_message_are_an_error_of_the_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a reply the task would wait for fifteen minutes."""
+    _, link, task, listener, reports = running()
+    sent = io.BytesIO()
+
+    async def read_offsets(task: TaskId, partitions: Sequence[str]) -> list[Any]:
+        return [{"position": "x" * (64 << 20)}]
+
+    monkeypatch.setattr(listener, "read_offsets", read_offsets)
+    monkeypatch.setattr(link.writer, "write", sent.write)
+    reports.take(link, {"op": "read_offsets", **about(task.spec), "number": 5, "partitions": ["{}"]})
+    await until(lambda: bool(sent.getvalue()))
+    sent.seek(0)
+    [reply] = frames.read_all(sent)
+    assert (reply["number"], reply["offsets"]) == (5, []) and "longer than" in reply["error"]

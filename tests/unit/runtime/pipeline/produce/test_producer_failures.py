@@ -111,7 +111,10 @@ def test_the_reason_of_a_fatal_error_may_follow_the_refusal(kafka: MockKafka, mo
 
     monkeypatch.setattr(producer, "client", SimpleNamespace(poll=poll))
     failure = producer.failure(KafkaError(KafkaError._FATAL))
-    assert str(failure) == "The producer cannot continue: CLUSTER_AUTHORIZATION_FAILED: not granted"
+    assert str(failure) == (
+        "The producer cannot continue: CLUSTER_AUTHORIZATION_FAILED: not granted; User:ANONYMOUS is not authorized to "
+        "WRITE any topic: grant WRITE on the topics of the connector"
+    )
     assert isinstance(producer.failure(KafkaError(KafkaError._PURGE_QUEUE)), ConnectError), "it is known now"
 
 
