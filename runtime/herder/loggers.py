@@ -53,7 +53,7 @@ class Loggers:
         own = {name: level for name, level in self._levels().items() if level.modified or name == ROOT}
         return {name: level.view() for name, level in sorted(own.items())}
 
-    def one(self, name: str) -> dict[str, object]:
+    def logger(self, name: str) -> dict[str, object]:
         """GET /admin/loggers/{name}; NotFound if no level was set for the logger."""
         level = self._levels().get(ROOT if name.lower() == ROOT else name)
         if level is None:
