@@ -19,7 +19,7 @@ from tui.wire.endpoint import CONNECT_TIMEOUT, RESPONSE_TIMEOUT, Endpoint
 if TYPE_CHECKING:
     from tui.client.calls import Transport
     from tui.client.client import Connect
-    from tui.commands.base import CommandContext
+    from tui.commands.context import CommandContext
 
 
 def profiles(environ: Mapping[str, str] = os.environ) -> ContextsFile:
@@ -128,7 +128,12 @@ def connect(profile: Profile, transport: Transport) -> Connect:
 
 
 def screen_context(
-    cluster: Connect, profile: Profile, known: ContextsFile, report: Callable[[str], None]
+    cluster: Connect,
+    profile: Profile,
+    known: ContextsFile,
+    report: Callable[[str], None],
+    clock: Callable[[], float],
+    settings_problems: Callable[[Path], list[str]],
 ) -> CommandContext:
     """The context of commands run by the screen, which asks for confirmation itself."""
 
@@ -137,14 +142,13 @@ def screen_context(
             raise UsageError("standard input is not available on the screen: use @FILE")
         return read_text(path)
 
-    from tui.commands.base import CommandContext
+    from tui.commands.context import CommandCluster, CommandContext, CommandFiles, CommandTerminal
 
     return CommandContext(
-        lambda: cluster,
-        profile=lambda: profile,
-        profiles=known,
-        report=report,
-        read=read,
-        screen_profile=profile.name,
-        connect_other=lambda other: connect(other, evented(other)),
+        CommandCluster(
+            lambda: cluster, lambda: profile, known, connect_other=lambda other: connect(other, evented(other))
+        ),
+        CommandFiles(read, settings_problems),
+        CommandTerminal(report, screen_profile=profile.name),
+        clock,
     )

@@ -58,10 +58,10 @@ def pkcs12_trust(location: str, password: str | None) -> str:
     from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
 
     store = pkcs12.load_pkcs12(Path(location).read_bytes(), _bytes(password))
-    found = [*([store.cert] if store.cert else []), *store.additional_certs]
-    if not found:
+    certificates = [*([store.cert] if store.cert else []), *store.additional_certs]
+    if not certificates:
         raise StoreError(f"ssl.truststore.location={location} does not contain certificates")
-    return "".join(c.certificate.public_bytes(Encoding.PEM).decode() for c in found)
+    return "".join(c.certificate.public_bytes(Encoding.PEM).decode() for c in certificates)
 
 
 def _bytes(password: str | None) -> bytes | None:

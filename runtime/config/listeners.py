@@ -23,13 +23,13 @@ def own_address() -> str:
 
 def is_remote(address: str) -> bool:
     """Whether other machines may reach this address."""
-    found = ipaddress.ip_address(address)
-    return not (found.is_loopback or found.is_link_local or found.is_unspecified)
+    ip = ipaddress.ip_address(address)
+    return not (ip.is_loopback or ip.is_link_local or ip.is_unspecified)
 
 
 def _of_name(name: str) -> list[str]:
     try:
-        return [str(found[4][0]) for found in socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)]
+        return [str(info[4][0]) for info in socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)]
     except OSError:
         return []
 

@@ -119,11 +119,11 @@ class Providers:
 
         def value(match: re.Match[str]) -> str:
             provider = self.by_name.get(match[1])
-            found = provider.get((match[2] or "").strip(), match[3].strip()) if provider else None
-            if found is None:
+            value = provider.get((match[2] or "").strip(), match[3].strip()) if provider else None
+            if value is None:
                 return match[0]
-            secrets.add(found)
-            return found
+            secrets.add(value)
+            return value
 
         if not self.by_name:
             return Resolved(dict(config))
@@ -133,12 +133,12 @@ class Providers:
     def ttl(self, config: Mapping[str, str]) -> float | None:
         """Seconds after which the first value expires that was resolved last for this configuration; None: never."""
         used = {(m[1], (m[2] or "").strip()) for value in config.values() for m in _VARIABLE.finditer(value)}
-        found = []
+        ttls = []
         for name, path in used:
             provider: object = self.by_name.get(name)
             ttl = provider.ttl(path) if isinstance(provider, ExpiringProvider) else None
-            found += [] if ttl is None else [ttl]
-        return min(found, default=None)
+            ttls += [] if ttl is None else [ttl]
+        return min(ttls, default=None)
 
     def keep_variables(self, raw: Mapping[str, str], derived: Mapping[str, str]) -> dict[str, str]:
         """A task's configuration with the variables of its connector's configuration, so that no resolved value is
@@ -169,14 +169,16 @@ def _provider(name: str, props: Mapping[str, str], foreign: ForeignPlugins) -> C
     if make is not None:
         return make(f"{prefix}param.", props)
     behind = f"{prefix}param."
-    found = foreign.provider(props, cls, {k.removeprefix(behind): v for k, v in props.items() if k.startswith(behind)})
-    if found is None:
+    provider = foreign.provider(
+        props, cls, {k.removeprefix(behind): v for k, v in props.items() if k.startswith(behind)}
+    )
+    if provider is None:
         known = ", ".join(_PACKAGE + k for k in _MAKERS)
         raise ConfigError(
             f"{prefix}class={cls}: this worker does not have this class; add its jars, with an entry in "
             f"META-INF/services, to plugin.path, or choose from {known}"
         )
-    return found
+    return provider
 
 
 def _allowed_paths(prefix: str, props: Mapping[str, str]) -> _Allowed:

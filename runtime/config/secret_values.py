@@ -40,9 +40,9 @@ _SECRET_OPTION = re.compile(r"password|passwd|secret|token|assertion", re.IGNORE
 
 def passwords(config: Mapping[str, str | None]) -> set[str]:
     """Values of keys that are passwords by their names, and the secret parts of compound values and of URLs."""
-    found = {k: v for k, v in config.items() if v and is_password(k)}
-    parts = (part for k, v in found.items() for part in _parts(k.lower(), v))
-    return {*found.values(), *parts, *(secret for v in config.values() if v for secret in secrets_in_url(v))}
+    passwords = {k: v for k, v in config.items() if v and is_password(k)}
+    parts = (part for k, v in passwords.items() for part in _parts(k.lower(), v))
+    return {*passwords.values(), *parts, *(secret for v in config.values() if v for secret in secrets_in_url(v))}
 
 
 def _parts(key: str, value: str) -> Iterable[str]:
@@ -219,13 +219,13 @@ class _Index:
             starts = {i for form in self._counts for i in _occurrences(text, form)}
         else:
             starts = {i for i in range(len(text)) if text[i : i + _MIN_LENGTH] in self._lengths}
-        found = []
+        spans = []
         for i in starts:
             for n in self._sorted(text[i : i + _MIN_LENGTH]):
                 if (candidate := text[i : i + n]) in self._counts:
-                    found.append((i, i + len(candidate)))  # the candidate is shorter at the end of the text
+                    spans.append((i, i + len(candidate)))  # the candidate is shorter at the end of the text
                     break
-        return [*found, *_beside_cuts(text)] if self._counts else found
+        return [*spans, *_beside_cuts(text)] if self._counts else spans
 
     def _sorted(self, start: str) -> list[int]:
         if start not in self._descending:

@@ -26,8 +26,8 @@ _VARIABLE = re.compile(r"(?:\$\{[^}]*\})+\Z")
 
 def secrets_in_url(text: str) -> set[str]:
     """The passwords and tokens in the URLs of a text, as they are and decoded; variables are not secret."""
-    found = {text[start:end] for start, end in _spans(text)}
-    return found | {decode(secret) for secret in found for decode in (unquote, unquote_plus)}
+    secrets = {text[start:end] for start, end in _spans(text)}
+    return secrets | {decode(secret) for secret in secrets for decode in (unquote, unquote_plus)}
 
 
 def without_url_secrets(text: str) -> str:

@@ -241,8 +241,8 @@ def load_distributed(path: Path, foreign: ForeignPlugins = NONE) -> WorkerConfig
 
 def distributed(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> WorkerConfig:
     """As load_distributed(), for properties that have already been read; ConfigError without the file's name."""
-    found = providers(props, foreign)
-    resolved = found.resolve(props)
+    config_providers = providers(props, foreign)
+    resolved = config_providers.resolve(props)
     props = resolved.config
     v = DISTRIBUTED.parse(props)
     check_cluster(props)
@@ -287,7 +287,7 @@ def distributed(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> Wor
         file_paths=tuple(p.strip() for p in v["headrace.file.paths"] if p.strip()),
         session_keys=session_key_settings(v),
         warnings=tuple(_warnings(props)),
-        providers=found,
+        providers=config_providers,
         client_policy=foreign.policy(props, v["connector.client.config.override.policy"]),
         secrets=resolved.secrets | passwords(props),
     )  # fmt: skip
@@ -307,12 +307,12 @@ def _storage(which: str, values: Mapping[str, Any], props: Mapping[str, str]) ->
 
 def _warnings(props: Mapping[str, str]) -> list[str]:
     """Warnings about properties that have no effect."""
-    found = []
+    warnings = []
     if props.get("connect.protocol") == "eager":
-        found.append("connect.protocol=eager has no effect: this worker does not stop all tasks in each rebalance")
+        warnings.append("connect.protocol=eager has no effect: this worker does not stop all tasks in each rebalance")
     for key in props:
         if key in _IGNORED:
-            found.append(f"{key} has no effect: {_IGNORED[key]}")
+            warnings.append(f"{key} has no effect: {_IGNORED[key]}")
         elif key not in DISTRIBUTED.keys and not key.startswith(_PASSED_ON):
-            found.append(f"{key} is not a known property; it has no effect")
-    return found
+            warnings.append(f"{key} is not a known property; it has no effect")
+    return warnings

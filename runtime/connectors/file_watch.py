@@ -103,7 +103,7 @@ class FileWatcher:
     def _check_all(self) -> None:
         """Finds changes that inotify did not report."""
         with self._lock:
-            waiting = [*self._unwatched, *(follower for found in self._watched.values() for follower in found)]
+            waiting = [*self._unwatched, *(follower for followers in self._watched.values() for follower in followers)]
         for follower in waiting:
             if _state(follower.path) != follower.state and self.cancel(follower):
                 _report(follower)
@@ -111,10 +111,10 @@ class FileWatcher:
 
 def _state(path: str) -> State:
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _report(follower: Follower) -> None:

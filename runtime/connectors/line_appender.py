@@ -89,9 +89,9 @@ class LineAppender:
         end = size
         while end > 0:
             start = max(0, end - _TAIL_PIECE)
-            found = os.pread(self._fd, end - start, start).rfind(b"\n")
-            if found >= 0:
-                return start + found + 1
+            newline = os.pread(self._fd, end - start, start).rfind(b"\n")
+            if newline >= 0:
+                return start + newline + 1
             end = start
         return 0
 

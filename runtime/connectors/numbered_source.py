@@ -21,10 +21,10 @@ class NumberedOffsets:
 
     def number(self, offset: Offset) -> int:
         """The number in an offset; ConnectError if there is none."""
-        found = offset.get(self.offset)
-        if not _is_number(found):
-            raise ConnectError(f"The offset has an invalid '{self.offset}', which must be {self.meaning}: {found!r}")
-        return found
+        number = offset.get(self.offset)
+        if not _is_number(number):
+            raise ConnectError(f"The offset has an invalid '{self.offset}', which must be {self.meaning}: {number!r}")
+        return number
 
     def check(self, offsets: Sequence[tuple[Partition | None, Offset | None]]) -> None:
         """ConnectError if one of these pairs cannot be a partition with its offset, or None for its removal."""

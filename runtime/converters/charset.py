@@ -43,14 +43,14 @@ class Charset(NamedTuple):
 def charset(name: str) -> Charset:
     """The encoding of this name; EncodingError if it is unknown."""
     try:
-        found = codecs.lookup(name)
+        codec = codecs.lookup(name)
     except (LookupError, ValueError) as error:
         raise EncodingError(f"Unsupported encoding {name}") from error
-    if not name or not found._is_text_encoding:
+    if not name or not codec._is_text_encoding:
         raise EncodingError(f"Unsupported encoding {name}")
-    make = _SPECIAL.get(found.name)
+    make = _SPECIAL.get(codec.name)
     return (
-        make() if make is not None else Charset(found.name, partial(_encode, found.name), partial(_decode, found.name))
+        make() if make is not None else Charset(codec.name, partial(_encode, codec.name), partial(_decode, codec.name))
     )
 
 
@@ -75,9 +75,9 @@ def _decode(name: str, data: bytes) -> str:
     return text if even == len(data) else text + _UNKNOWN
 
 
-def _unpaired(found: re.Match[str]) -> str:
+def _unpaired(match: re.Match[str]) -> str:
     """A lone surrogate also consumes the next unit; the result is two unknown characters if that unit starts a pair."""
-    return _UNKNOWN * (2 if found.group()[-1] > "\uffff" else 1)
+    return _UNKNOWN * (2 if match.group()[-1] > "\uffff" else 1)
 
 
 def _utf16() -> Charset:

@@ -59,17 +59,17 @@ def _check(part: _Part, alias: str, config: Config, registry: PluginRegistry, fi
     group = f"{part.name.capitalize()}: {alias}"
     text = config.get(f"{prefix}.type")
     wanted = config.get(f"{prefix}.plugin.version")
-    found = registry.find(java_trim(text), wanted=wanted) if text is not None else None
-    plugin = found if found is not None and part.kind in found.kinds else None
+    registered = registry.find(java_trim(text), wanted=wanted) if text is not None else None
+    plugin = registered if registered is not None and part.kind in registered.kinds else None
     problem = creation_problem(plugin, part.kind, registry, findings) if plugin is not None else ""
     if problem:
-        plugin = found = None
+        plugin = registered = None
     findings.check(_keys(part, alias, group, registry, plugin), config)
     value = findings.values[f"{prefix}.type"]
-    if found is not None:
-        value.value = found.cls
+    if registered is not None:
+        value.value = registered.cls
     if text is not None and plugin is None:
-        _refuse(f"{prefix}.type", text, found, problem, part, registry, findings)
+        _refuse(f"{prefix}.type", text, registered, problem, part, registry, findings)
     if part.more and f"{prefix}.negate" in config and f"{prefix}.predicate" not in config:
         findings.error(
             f"{prefix}.type",
@@ -151,7 +151,7 @@ class _Unprefixed:
 
 
 def _refuse(
-    name: str, text: str, found: Plugin | None, problem: str, part: _Part, registry: PluginRegistry,
+    name: str, text: str, registered: Plugin | None, problem: str, part: _Part, registry: PluginRegistry,
     findings: Findings,
 ) -> None:  # fmt: skip
     """Adds the error for a class that is unknown, abstract, or not a plugin of this type. `problem`: as of
@@ -164,8 +164,8 @@ def _refuse(
     elif trimmed in NON_PLUGIN_CLASSES:
         findings.values[name].value = trimmed
         findings.error(name, not_an_interface(trimmed, part.kind))
-    elif found is not None:
-        findings.error(name, not_an_interface(found.cls, part.kind))
+    elif registered is not None:
+        findings.error(name, not_an_interface(registered.cls, part.kind))
     else:
         findings.values[name].value = None
         hint = problem or java_hint(trimmed) or registry.elsewhere(trimmed)

@@ -48,10 +48,10 @@ class Findings:
             if key.group is not None:
                 self._groups.setdefault(key.group)
             self._definitions[key.name] = render.definition(key)
-        found = {value.name: value for value in values}
-        self.own = frozenset(found)
-        unknown = {name: value for name, value in found.items() if name not in self._definitions}
-        in_order = {name: found[name] for name in self._definitions if name in found}
+        by_name = {value.name: value for value in values}
+        self.own = frozenset(by_name)
+        unknown = {name: value for name, value in by_name.items() if name not in self._definitions}
+        in_order = {name: by_name[name] for name in self._definitions if name in by_name}
         self.values = {**unknown, **self.values, **in_order}
 
     def check(self, definition: ConfigDef, config: Mapping[str, Any], prefix: str = "") -> None:

@@ -40,12 +40,12 @@ def definition(key: ConfigKey, prefix: str = "", group: str | None = None) -> di
     }
 
 
-def value(found: ConfigValue, prefix: str = "") -> dict[str, Any]:
+def value(config_value: ConfigValue, prefix: str = "") -> dict[str, Any]:
     """The value of a key with its errors."""
     return {
-        "name": prefix + found.name,
-        "value": to_text(found.value),
-        "recommended_values": [to_text(v) for v in found.recommended_values],
-        "errors": list(found.errors),
-        "visible": found.visible,
+        "name": prefix + config_value.name,
+        "value": to_text(config_value.value),
+        "recommended_values": [to_text(v) for v in config_value.recommended_values],
+        "errors": list(config_value.errors),
+        "visible": config_value.visible,
     }

@@ -107,12 +107,12 @@ def _own_values(connector: Connector, config: Config, given: Mapping[str, str]) 
     see it, Python connectors do not."""
     if is_java_connector(connector):
         return connector.validate(config)
-    found = connector.validate(given)
+    values = connector.validate(given)
     nulls = {name: None for name, value in config.items() if value is None and name in connector.config_def}
     if not nulls:
-        return found
+        return values
     missing = {v.name: v for v in connector.config_def.validate({**given, **nulls}) if v.name in nulls}
-    return [missing.get(v.name, v) for v in found]
+    return [missing.get(v.name, v) for v in values]
 
 
 def _check_nulls(config: Config, connector: Connector, findings: Findings) -> None:

@@ -20,21 +20,21 @@ class CheckResult:
 
     severity: CheckSeverity
     subject: str
-    found: str
+    finding: str
     remedy: str = ""
 
     def __str__(self) -> str:
-        line = f"{self.severity:<5} {self.subject:<10} {self.found}"
+        line = f"{self.severity:<5} {self.subject:<10} {self.finding}"
         return f"{line}: {self.remedy}" if self.remedy else line
 
 
-def ok(subject: str, found: str) -> CheckResult:
-    return CheckResult(CheckSeverity.OK, subject, found)
+def ok(subject: str, finding: str) -> CheckResult:
+    return CheckResult(CheckSeverity.OK, subject, finding)
 
 
-def note(subject: str, found: str, remedy: str) -> CheckResult:
-    return CheckResult(CheckSeverity.NOTE, subject, found, remedy)
+def note(subject: str, finding: str, remedy: str) -> CheckResult:
+    return CheckResult(CheckSeverity.NOTE, subject, finding, remedy)
 
 
-def bad(subject: str, found: str, remedy: str) -> CheckResult:
-    return CheckResult(CheckSeverity.BAD, subject, found, remedy)
+def bad(subject: str, finding: str, remedy: str) -> CheckResult:
+    return CheckResult(CheckSeverity.BAD, subject, finding, remedy)

@@ -57,7 +57,7 @@ def _elements(elements: list[str]) -> Iterator[CheckResult]:
 
 def _plugins(elements: list[str], discovery: str) -> Iterator[CheckResult]:
     try:
-        found = scan(elements, PluginDiscovery(discovery), cache_folder() / "java-plugins")
+        installed = scan(elements, PluginDiscovery(discovery), cache_folder() / "java-plugins")
     except MissingServiceEntryError as error:
         yield bad("plugins", "plugin.path", str(error))
         return
@@ -66,7 +66,7 @@ def _plugins(elements: list[str], discovery: str) -> Iterator[CheckResult]:
         yield bad("plugins", f"plugin.discovery={discovery}", f"choose from {values}")
         return
     by_location: dict[Path, list[JavaPlugin]] = {location: [] for location in plugin_locations(elements)}
-    for plugin in found:
+    for plugin in installed:
         by_location.setdefault(plugin.location, []).append(plugin)
     for location, plugins in by_location.items():
         if class_path(location):

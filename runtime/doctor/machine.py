@@ -78,8 +78,8 @@ def _java() -> CheckResult:
     try:
         java = find_java()
     except JavaError as e:
-        found, _, remedy = str(e).partition(": ")
-        return bad("Java", found, remedy)
+        finding, _, remedy = str(e).partition(": ")
+        return bad("Java", finding, remedy)
     return ok("Java", f"{java.version} ({java.program})")
 
 

@@ -102,12 +102,12 @@ class Herder:
         """GET /connectors?expand=…; expansions other than `status` and `info` are ignored (FACTS.md, 3)."""
         names = java_ordered(dict.fromkeys(self._configs.names()))
         self._entries.keep(names)
-        found = {}
+        expanded = {}
         for number, name in enumerate(names):
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
-            found[name] = await self._expand(name, expansions)
-        return found
+            expanded[name] = await self._expand(name, expansions)
+        return expanded
 
     def changed_at(self) -> dict[str, int]:
         """When the state of each connector, or of one of its tasks, has last changed, in milliseconds since 1970."""
@@ -158,12 +158,12 @@ class Herder:
         if task not in self._statuses.task_statuses(name):
             raise NotFound(f"No status found for task {name}-{task}")
         try:
-            found = await self._connectors.stack(TaskId(name, task))
+            stack = await self._connectors.stack(TaskId(name, task))
         except SlotSilentError as e:
             raise Unavailable(f"No stack of task {name}-{task}: {e}") from None
-        if found is None:
+        if stack is None:
             raise Conflict(f"Task {name}-{task} is not running in any slot")
-        return views.task_stack(task, found)
+        return views.task_stack(task, stack)
 
     async def topics(self, name: str) -> dict[str, TopicsResponse]:
         """GET /connectors/{name}/topics; Forbidden if topic tracking is disabled."""
@@ -372,12 +372,12 @@ class Herder:
             pass  # just created or just deleted: answer with the parts that exist
         if UNKNOWN in (part["type"] for part in (entry.get("status"), entry.get("info")) if part is not None):
             self._entries.forget(name)  # the plugin host may know the class at the next request
-        found: ExpandedResponse = {}
+        expanded: ExpandedResponse = {}
         if "status" in expansions and "status" in entry:
-            found["status"] = entry["status"]
+            expanded["status"] = entry["status"]
         if "info" in expansions and "info" in entry:
-            found["info"] = entry["info"]
-        return found
+            expanded["info"] = entry["info"]
+        return expanded
 
     def _check_exists(self, name: str) -> None:
         if self._configs.connector(name) is None:

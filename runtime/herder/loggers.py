@@ -53,12 +53,12 @@ class Loggers:
         own = {name: level for name, level in self._levels().items() if level.modified or name == ROOT}
         return {name: level.view() for name, level in sorted(own.items())}
 
-    def one(self, name: str) -> dict[str, object]:
+    def logger(self, name: str) -> dict[str, object]:
         """GET /admin/loggers/{name}; NotFound if no level was set for the logger."""
-        found = self._levels().get(ROOT if name.lower() == ROOT else name)
-        if found is None:
+        level = self._levels().get(ROOT if name.lower() == ROOT else name)
+        if level is None:
             raise NotFound(f"Logger {name} not found.")
-        return found.view()
+        return level.view()
 
     def set_here(self, name: str, level: str) -> list[str]:
         """Set the level of a logger and of the loggers below it in this worker; returns the loggers whose level has

@@ -164,12 +164,12 @@ class Previews:
     async def _newest(self, name: str, request: PreviewRequest, candidate: _Candidate) -> list[Sample]:
         topics = self._topics(name, request, candidate.spec)
         try:
-            found = await newest(candidate.consumer, topics, request.last)
+            records = await newest(candidate.consumer, topics, request.last)
         except ConfigError as error:  # topics.regex needs too long
             raise BadRequest(str(error)) from None
-        if not found:
+        if not records:
             raise BadRequest("The connector's topics have no records to sample: pass 'records' in the request")
-        return found
+        return records
 
     def _topics(self, name: str, request: PreviewRequest, spec: TaskSpec) -> Callable[[str], bool]:
         """A function that returns whether samples are read from a topic."""

@@ -48,11 +48,11 @@ def _state(status: StatusRecord) -> StateResponse:
     return {**state, "trace": status.trace} if status.trace is not None else state
 
 
-def task_stack(task: int, found: TaskStack) -> StackResponse:
+def task_stack(task: int, stack: TaskStack) -> StackResponse:
     """GET /connectors/{name}/tasks/{task}/stack. `call` is the connector's method that has been running for `seconds`;
     empty if the task is not in the connector's code."""
-    lines = found.stack.splitlines()
+    lines = stack.stack.splitlines()
     response: StackResponse = {
-        "id": task, "slot": found.slot, "pid": found.pid, "call": found.call, "seconds": found.seconds, "stack": lines
+        "id": task, "slot": stack.slot, "pid": stack.pid, "call": stack.call, "seconds": stack.seconds, "stack": lines
     }  # fmt: skip
-    return {**response, "host": found.host} if found.host else response
+    return {**response, "host": stack.host} if stack.host else response

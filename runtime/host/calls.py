@@ -83,8 +83,8 @@ class HostCalls:
         """Use the plugins of a catalog from now on."""
         environment = self._settings.environment
         base = environment.base if environment else ""
-        found = PluginCatalog.from_json(catalog)
-        self._known = PluginRegistry(self._settings.plugin_path, found, base, self._java.load)
+        plugins = PluginCatalog.from_json(catalog)
+        self._known = PluginRegistry(self._settings.plugin_path, plugins, base, self._java.load)
 
     @property
     def _registry(self) -> PluginRegistry:

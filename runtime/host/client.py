@@ -85,8 +85,8 @@ class PluginHostClient:
 
     async def scan(self) -> dict[str, Any]:
         """All plugins in the folders of plugin.path and their environments (PluginCatalog.to_json())."""
-        found: dict[str, Any] = await self._query("scan")
-        return found
+        catalog: dict[str, Any] = await self._query("scan")
+        return catalog
 
     async def use(self, catalog: Mapping[str, Any]) -> None:
         """Use the plugins of this catalog from now on, also after a restart of the process."""
@@ -112,14 +112,14 @@ class PluginHostClient:
     async def java_versions(self, catalog: Mapping[str, Any]) -> dict[str, Any]:
         """The catalog with the versions of Java plugins that only their classes know; starts a JVM."""
         await self.prepare_java()
-        _, found = await self._call_without_limit("java_versions", catalog)
-        return dict(found)
+        _, versions = await self._call_without_limit("java_versions", catalog)
+        return dict(versions)
 
     # the calls of the port
 
     async def plugins(self, connectors_only: bool) -> list[dict[str, str]]:
-        found: list[dict[str, str]] = await self._query("plugins", connectors_only)
-        return found
+        plugins: list[dict[str, str]] = await self._query("plugins", connectors_only)
+        return plugins
 
     async def resolve(self, connector_class: str, config: Mapping[str, str | None] | None = None) -> ConnectorInfo:
         version = (config or {}).get("connector.plugin.version")

@@ -98,9 +98,9 @@ class HostConnectorContext:
         """Sends the metrics that the connector registers, whenever they change."""
         owner: MetricsOwner | None = getattr(connector, "metrics_owner", None)
         if owner is not None:
-            found = owner
+            metrics = owner
             owner.metrics_changed = lambda: self._event(
-                {"event": "metrics", "connector": self.name, "metrics": list(plugin_metrics([({}, found)]))}
+                {"event": "metrics", "connector": self.name, "metrics": list(plugin_metrics([({}, metrics)]))}
             )
 
     def _event(self, event: dict[str, Any]) -> None:

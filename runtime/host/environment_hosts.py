@@ -100,9 +100,9 @@ class EnvironmentHosts:
         `name` limits the plugins that are replaced (PluginCatalog.reloaded()). Returns the new catalog."""
         before = (await self.registry()).catalog
         async with self._listing:
-            found = await self._scan()
+            scanned = await self._scan()
             self._reloads += 1
-            after = before.reloaded(found, self._reloads, name)
+            after = before.reloaded(scanned, self._reloads, name)
             self._registry = await self._use(after)
             return after
 
@@ -114,10 +114,10 @@ class EnvironmentHosts:
 
     async def details(self) -> list[dict[str, str]]:
         """Every plugin with its type, version, language, and origin."""
-        found = details(await self.registry())
+        plugins = details(await self.registry())
         return [
             {"class": p.cls, "type": kind.value, "version": p.version, "language": p.language, "from": origin}
-            for kind, p, origin in found
+            for kind, p, origin in plugins
         ]
 
     async def revision(self, config: Config) -> str:
@@ -125,13 +125,13 @@ class EnvironmentHosts:
         return (await self._plan(config)).revision
 
     async def _scan(self) -> PluginCatalog:
-        found = await self._base.scan()
-        if not all(plugin["certain"] for plugin in found["plugins"]):
+        scanned = await self._base.scan()
+        if not all(plugin["certain"] for plugin in scanned["plugins"]):
             try:
-                found = await self._base.java_versions(found)
+                scanned = await self._base.java_versions(scanned)
             except HostError as error:
                 _log.warning("plugin.path: versions of Java plugins are those of their manifests: %s", error)
-        return PluginCatalog.from_json(found)
+        return PluginCatalog.from_json(scanned)
 
     async def _use(self, catalog: PluginCatalog) -> PluginRegistry:
         await self._base.use(catalog.to_json())
@@ -165,14 +165,14 @@ class EnvironmentHosts:
 
     async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
         registry = await self.registry()
-        found = registry.find(plugin, wanted=version)
-        if found is None:
+        registered = registry.find(plugin, wanted=version)
+        if registered is None:
             raise UnknownPluginError(f"Unknown plugin {plugin}.")
-        if version is not None and (message := mismatch(found.cls, version, registry.versions(found.cls))):
+        if version is not None and (message := mismatch(registered.cls, version, registry.versions(registered.cls))):
             raise HostRequestError(message)
-        environment = environment_of([found], registry)
-        java = found.language == "java"
-        return await self._with(environment, lambda host: host.describe(found.cls, found.version), java)
+        environment = environment_of([registered], registry)
+        java = registered.language == "java"
+        return await self._with(environment, lambda host: host.describe(registered.cls, registered.version), java)
 
     async def validate(self, config: Config, text_only: bool = False) -> dict[str, Any]:
         if config.get("connector.class") is None:

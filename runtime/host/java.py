@@ -66,8 +66,8 @@ class HostJava:
     def with_versions(self, catalog: PluginCatalog) -> PluginCatalog:
         """The catalog with the versions that only classes themselves know, which are kept for later scans. Classes of
         which no instance can be created are left out, as by Apache's worker."""
-        found = {plugin.target: self._version(plugin) for plugin in catalog.plugins if not plugin.certain}
-        known = {target: version for target, version in found.items() if version != ""}
+        versions = {plugin.target: self._version(plugin) for plugin in catalog.plugins if not plugin.certain}
+        known = {target: version for target, version in versions.items() if version != ""}
         remember_versions(known)
         plugins = [
             replace(plugin, version=known.get(plugin.target) or plugin.version, certain=plugin.target in known)

@@ -114,8 +114,8 @@ async def _coordinators(admin: Any, wanted: list[str], failed: dict[str, Excepti
     from kafka.protocol.metadata import CoordinatorType
 
     async def find(keys: list[str]) -> dict[str, Any]:
-        found: dict[str, Any] = await admin._find_coordinator_ids(keys, key_type=CoordinatorType.TRANSACTION)
-        return found
+        coordinators: dict[str, Any] = await admin._find_coordinator_ids(keys, key_type=CoordinatorType.TRANSACTION)
+        return coordinators
 
     try:
         return await find(wanted)
@@ -124,10 +124,10 @@ async def _coordinators(admin: Any, wanted: list[str], failed: dict[str, Excepti
             denied = isinstance(e, errors.TransactionalIdAuthorizationFailedError)
             failed[wanted[0]] = _Denied("DESCRIBE") if denied else e
             return {}
-    found: dict[str, Any] = {}
+    coordinators: dict[str, Any] = {}
     for transactional_id in wanted:  # a response for several ids does not tell which of them was refused
-        found |= await _coordinators(admin, [transactional_id], failed)
-    return found
+        coordinators |= await _coordinators(admin, [transactional_id], failed)
+    return coordinators
 
 
 def _request(transactional_id: str) -> Any:

@@ -33,13 +33,13 @@ class Groups:
         return await self._ask(group, kafka_python.committed(group), "DESCRIBE") or {}
 
     async def exists(self, group: str) -> bool:
-        found = await self._ask(group, kafka_python.list_groups()) or []
-        return any(listed.group == group for listed in found)
+        groups = await self._ask(group, kafka_python.list_groups()) or []
+        return any(listed.group == group for listed in groups)
 
     async def empty_groups(self) -> list[str]:
         """All consumer groups of the cluster without members."""
-        found = await self._ask("*", kafka_python.list_groups()) or []
-        return sorted(g.group for g in found if g.state == "Empty")
+        groups = await self._ask("*", kafka_python.list_groups()) or []
+        return sorted(g.group for g in groups if g.state == "Empty")
 
     async def check_partitions(self, partitions: Iterable[TopicPartition]) -> None:
         """Raises OffsetsRefused with the partitions that do not exist."""
@@ -80,8 +80,10 @@ class Groups:
     async def _members_of(self, groups: Sequence[str]) -> Mapping[str, list[Member] | Exception]:
         if len(groups) > 1:
             with contextlib.suppress(GroupError):  # one of the groups was refused: request each separately
-                found = await self._ask(f"{groups[0]} and others", kafka_python.describe_all(groups), "DESCRIBE") or {}
-                return {group: list(found[group].members) if group in found else [] for group in groups}
+                described = (
+                    await self._ask(f"{groups[0]} and others", kafka_python.describe_all(groups), "DESCRIBE") or {}
+                )
+                return {group: list(described[group].members) if group in described else [] for group in groups}
         responses = await asyncio.gather(
             *(self._ask(group, kafka_python.describe(group), "DESCRIBE") for group in groups), return_exceptions=True
         )

@@ -43,8 +43,8 @@ class Positions:
     async def at_time(self, partitions: Collection[TopicPartition], milliseconds: int) -> Offsets:
         """The offset of the first record with this timestamp or a later one; the end if there is none."""
         spec = _spec("for_timestamp", milliseconds)
-        found, ends = await asyncio.gather(self._list(dict.fromkeys(partitions, spec)), self.ends(partitions))
-        return {at: end if found.get(at, -1) < 0 else found[at] for at, end in ends.items()}
+        listed, ends = await asyncio.gather(self._list(dict.fromkeys(partitions, spec)), self.ends(partitions))
+        return {at: end if listed.get(at, -1) < 0 else listed[at] for at, end in ends.items()}
 
     async def next_records(
         self, offsets: Mapping[TopicPartition, int], isolation: str
@@ -80,16 +80,16 @@ class Positions:
         from confluent_kafka import TopicPartition as At
 
         asked = {At(topic, number): spec for (topic, number), spec in wanted.items()}
-        found = {}
+        positions = {}
         with self._admin.use() as admin:
             for at, future in admin.list_offsets(asked, request_timeout=self._timeout).items():
                 try:
-                    found[at.topic, at.partition] = int(future.result().offset)
+                    positions[at.topic, at.partition] = int(future.result().offset)
                 except KafkaException as e:
                     if e.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                         self._admin.renew()  # the client may not learn of a new leader
                         raise self._problem(at, e.args[0]) from None
-        return found
+        return positions
 
     def _problem(self, at: Any, error: Any) -> KafkaProblem:
         if is_denial(error):
@@ -120,20 +120,20 @@ class Positions:
         from confluent_kafka import KafkaError
         from confluent_kafka import TopicPartition as At
 
-        found: dict[TopicPartition, int | None] = {}
+        timestamps: dict[TopicPartition, int | None] = {}
         timeout = min(_READ_TIMEOUT, self._timeout)
         deadline = time.monotonic() + timeout
         consumer.list_topics(next(iter(offsets))[0], timeout=timeout)  # finds all leaders
         consumer.assign([At(topic, number, offset) for (topic, number), offset in offsets.items()])
-        while len(found) < len(offsets) and time.monotonic() < deadline:
+        while len(timestamps) < len(offsets) and time.monotonic() < deadline:
             for message in consumer.consume(100, 0.05):
                 at = str(message.topic()), int(message.partition() or 0)
                 error = message.error()
                 ended = error is not None and error.code() == KafkaError._PARTITION_EOF
-                if at not in found and (error is None or ended):
-                    found[at] = None if ended else message.timestamp()[1]
+                if at not in timestamps and (error is None or ended):
+                    timestamps[at] = None if ended else message.timestamp()[1]
                     consumer.incremental_unassign([At(*at)])
-        return found
+        return timestamps
 
 
 def _spec(kind: str, *values: int) -> Any:

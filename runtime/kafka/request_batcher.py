@@ -25,10 +25,10 @@ class RequestBatcher(Generic[K, V]):
         if self._response is None:
             self._response = asyncio.create_task(self._collect())
             self._response.add_done_callback(_retrieve)
-        found = (await asyncio.shield(self._response))[key]
-        if isinstance(found, Exception):
-            raise found
-        return found
+        response = (await asyncio.shield(self._response))[key]
+        if isinstance(response, Exception):
+            raise response
+        return response
 
     async def _collect(self) -> Mapping[K, V | Exception]:
         async with self._in_flight:

@@ -33,11 +33,11 @@ def _newest(settings: dict[str, Any], wanted: Callable[[str], bool], count: int)
         with open_clients.consumer(settings) as consumer:
             topics = consumer.list_topics(timeout=_TIMEOUT).topics
             chosen = {(name, p) for name, topic in topics.items() if wanted(name) for p in topic.partitions}
-            found = _read(consumer, settings, chosen, count)
+            messages = _read(consumer, settings, chosen, count)
     except KafkaException as e:
         raise BrokerUnavailable(f"Kafka did not respond: {e.args[0].str()}") from None
-    found.sort(key=lambda m: (m.timestamp()[1], m.offset()))
-    return [_sample(message) for message in found[-count:]]
+    messages.sort(key=lambda m: (m.timestamp()[1], m.offset()))
+    return [_sample(message) for message in messages[-count:]]
 
 
 def _read(consumer: Any, settings: Mapping[str, Any], partitions: Collection[tuple[str, int]], count: int) -> list[Any]:
@@ -52,19 +52,19 @@ def _read(consumer: Any, settings: Mapping[str, Any], partitions: Collection[tup
             unread.add((topic, number))
             starts.append(TopicPartition(topic, number, max(low, high - count)))
     consumer.assign(starts)
-    found: list[Any] = []
+    messages: list[Any] = []
     size, deadline = 0, time.monotonic() + _READ_TIMEOUT
     while unread and size < _MAX_BYTES and time.monotonic() < deadline:
         for message in consumer.consume(500, 0.1):
             error = message.error()
             if error is None:
-                found.append(message)
+                messages.append(message)
                 size += len(message)
             elif error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:  # the group is not used
                 raise not_authorized(settings, "READ", f"topic {message.topic()}")
             elif error.code() == KafkaError._PARTITION_EOF:
                 unread.discard((message.topic(), message.partition()))
-    return found
+    return messages
 
 
 def _sample(message: Any) -> Sample:

@@ -56,10 +56,10 @@ class ConnectorLines(logging.Handler):
         self.acquire()
         try:
             kept = self._kept.get(connector)
-            found = [x for x in kept.lines if task is None or x.task == task] if kept else []
+            matching = [x for x in kept.lines if task is None or x.task == task] if kept else []
         finally:
             self.release()
-        return [asdict(line) for line in found[max(len(found) - lines, 0) :]]
+        return [asdict(line) for line in matching[max(len(matching) - lines, 0) :]]
 
     def emit(self, record: logging.LogRecord) -> None:
         owner = context.parse(context.of(record))

@@ -65,8 +65,8 @@ class OfflineCluster:
     def running_worker(self) -> str | None:
         """Addresses of running workers of this cluster, ours or Java's; None if there are none."""
         groups = self._ask(kafka_python.list_groups()) or []
-        found = [g for g in groups if g.group == self.group_id and g.protocol_type == "connect"]
-        if not found or found[0].state in _ENDED:
+        own = [g for g in groups if g.group == self.group_id and g.protocol_type == "connect"]
+        if not own or own[0].state in _ENDED:
             return None
         group = self._ask(kafka_python.describe(self.group_id))
         members = [(m, member_info(m.metadata)) for m in (group.members if group else ())]
@@ -97,17 +97,17 @@ class OfflineCluster:
 
     def sinks(self) -> dict[str, str]:
         """Sinks in the config topic, which are the connectors with `topics` or `topics.regex`, and their groups."""
-        found: dict[str, dict[str, Any] | None] = {}
+        configs: dict[str, dict[str, Any] | None] = {}
 
         def take(records: Sequence[Record]) -> None:
             for key, value, _, _ in records:
                 if key is not None and key.startswith(b"connector-"):
-                    found[key.decode(errors="replace").removeprefix("connector-")] = _properties(value)
+                    configs[key.decode(errors="replace").removeprefix("connector-")] = _properties(value)
 
         self.read(self.configs, take)
         return {
             name: self._group(name, str(config.get(_GROUP) or f"connect-{name}"))
-            for name, config in found.items()
+            for name, config in configs.items()
             if config is not None and ("topics" in config or "topics.regex" in config)
         }
 
@@ -270,11 +270,11 @@ def _read(consumer: Any, topic: str, take: Callable[[Sequence[Record]], None]) -
 def _assign(consumer: Any, topic: str) -> set[int]:
     from confluent_kafka import TopicPartition as At
 
-    found = consumer.list_topics(topic, timeout=_TIMEOUT).topics[topic]
-    if found.error is not None:
-        raise ToolError(f"topic {topic} cannot be read: {found.error.str()}")
-    consumer.assign([At(topic, p, 0) for p in found.partitions])
-    return set(found.partitions)
+    metadata = consumer.list_topics(topic, timeout=_TIMEOUT).topics[topic]
+    if metadata.error is not None:
+        raise ToolError(f"topic {topic} cannot be read: {metadata.error.str()}")
+    consumer.assign([At(topic, p, 0) for p in metadata.partitions])
+    return set(metadata.partitions)
 
 
 def _ended(messages: Sequence[Any], topic: str) -> set[int]:
@@ -291,8 +291,8 @@ def _ended(messages: Sequence[Any], topic: str) -> set[int]:
 
 def _properties(value: bytes | None) -> dict[str, Any] | None:
     try:
-        found = json.loads(value or b"null")
+        document = json.loads(value or b"null")
     except ValueError:
         return None
-    properties = found.get("properties") if isinstance(found, dict) else None
+    properties = document.get("properties") if isinstance(document, dict) else None
     return properties if isinstance(properties, dict) else None

@@ -65,7 +65,7 @@ class OffsetCodec:
     def are_plain(self, values: Sequence[bytes]) -> bool:
         """Whether each of these values is an offset without a schema, checked at once for many."""
         parsed = _parse_many(values)
-        return parsed is not None and all(type(one) is dict and "schema" not in one for one in parsed)
+        return parsed is not None and all(type(entry) is dict and "schema" not in entry for entry in parsed)
 
     def make_key(self, connector: str, partition: bytes) -> bytes:
         """The key of a partition, whose JSON is unchanged: Java's workers look offsets up by these bytes, and the
@@ -88,7 +88,9 @@ def are_canonical(keys: Sequence[bytes]) -> bool:
     False if a fast parser changes a key, for example by rounding a long number.
     """
     parsed = _parse_many(keys)
-    if parsed is None or not all(type(one) is list and len(one) == 2 and type(one[1]) is dict for one in parsed):
+    if parsed is None or not all(
+        type(entry) is list and len(entry) == 2 and type(entry[1]) is dict for entry in parsed
+    ):
         return False
     return orjson.dumps(parsed, option=orjson.OPT_SORT_KEYS) == b"[%b]" % b",".join(keys)
 
@@ -101,9 +103,9 @@ def canonical(value: Any) -> bytes:
         return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
-def compact_copy(found: bytes) -> bytes:
+def compact_copy(data: bytes) -> bytes:
     """A copy of bytes from orjson, whose own objects hold a kilobyte or more."""
-    return bytes(memoryview(found))
+    return bytes(memoryview(data))
 
 
 def _schemas(properties: Mapping[str, str], which: str) -> bool:
@@ -134,10 +136,10 @@ def _parse_many(texts: Sequence[bytes]) -> list[Any] | None:
     except ValueError:
         return None
     separator = _SEPARATOR[2:-2].decode()
-    if len(parsed) != max(2 * len(texts) - 1, 0) or any(one != separator for one in parsed[1::2]):
+    if len(parsed) != max(2 * len(texts) - 1, 0) or any(line != separator for line in parsed[1::2]):
         return None
-    found: list[Any] = parsed[::2]
-    return found
+    keys: list[Any] = parsed[::2]
+    return keys
 
 
 def _payload(parsed: Any) -> Any:

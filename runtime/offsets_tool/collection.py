@@ -66,8 +66,8 @@ class Partitions:
     def all(self, history: Mapping[bytes, Sequence[bytes]]) -> Iterator[Line]:
         """Every record, by partition, the oldest first."""
         for text in self._texts():
-            found = [(packed, key) for key in self._spellings(text) for packed in history[key]]
-            for packed, key in sorted(found, key=lambda one: one[0][:AGE]):
+            versions = [(packed, key) for key in self._spellings(text) for packed in history[key]]
+            for packed, key in sorted(versions, key=lambda version: version[0][:AGE]):
                 yield self._partition(key), packed[AGE:]
 
     def keys(self, partition: bytes) -> tuple[bytes, ...]:
@@ -146,14 +146,14 @@ class Offsets:
         plain = self._codec.are_plain([record[1] for record in records if record[1] is not None])
         latest = self._latest
         for key, value, timestamp, offset in records:
-            found = NONE if value is None else value
+            stored = NONE if value is None else value
             if not plain and value is not None:
                 try:
-                    found = self._codec.value(value)
+                    stored = self._codec.value(value)
                 except MalformedOffset as e:
                     report_ignored(key, e)
                     continue
-            packed = _pack(timestamp + 1, offset) + found  # very old records have no timestamp: -1
+            packed = _pack(timestamp + 1, offset) + stored  # very old records have no timestamp: -1
             latest[key or b""] = packed
             if self._keep_history:
                 self._history.setdefault(key or b"", []).append(packed)

@@ -84,18 +84,18 @@ class _Reader:
         self._decoder = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_unique_keys)
 
     def document(self) -> Document:
-        found: dict[str, ImportedOffsets] = {}
+        by_connector: dict[str, ImportedOffsets] = {}
         if self._next() != "{":
             self._value()
             raise BadInput(f'{self._origin}: expected an object: {{"connector": [{{"partition": …, "offset": …}}]}}')
         for _ in self._members("{", "}"):
             name = self._name()
-            if name in found:
+            if name in by_connector:
                 raise ValueError(f"{name!r} appears twice in one object")
-            found[name] = self._entries(f"{self._origin}: {name}")
+            by_connector[name] = self._entries(f"{self._origin}: {name}")
         if self._next():
             raise self._wrong("the end")
-        return found
+        return by_connector
 
     def _entries(self, where: str) -> ImportedOffsets:
         if self._next() != "[":
@@ -201,8 +201,8 @@ class _Reader:
 
     def _next(self) -> str:
         """The next character that is not white space; empty at the end."""
-        found = _SPACE.match(self._text, self._at)
-        self._at = found.end() if found else self._at
+        space = _SPACE.match(self._text, self._at)
+        self._at = space.end() if space else self._at
         return self._text[self._at : self._at + 1]
 
     def _expect(self, wanted: str) -> None:
@@ -223,12 +223,12 @@ def _parse_exactly(text: bytes) -> list[Any] | None:
     if _LONG_DIGITS in text.translate(_ALL_DIGITS):
         return None
     try:
-        found: list[Any] = orjson.loads(text)
+        entries: list[Any] = orjson.loads(text)
     except ValueError:
         return None
-    if orjson.dumps(found) != text.replace(b",\n", b","):
+    if orjson.dumps(entries) != text.replace(b",\n", b","):
         return None
-    return found if all(_is_entry(entry) for entry in found) else None
+    return entries if all(_is_entry(entry) for entry in entries) else None
 
 
 def _is_entry(value: Any) -> bool:
@@ -250,11 +250,11 @@ def _entry(value: Any, where: str) -> tuple[Any, Any]:
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} appears twice in one object")
-    return found
+    return members
 
 
 def _refuse(name: str) -> NoReturn:

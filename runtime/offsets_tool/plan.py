@@ -33,15 +33,15 @@ class ImportChange:
 
 
 def changes(document: Document, stored: Offsets) -> list[ImportChange]:
-    found = []
+    changes = []
     for connector, wanted in document.items():
         known = stored.partitions(connector)
         for text, offset in wanted.offsets.items():
             before = known.offset(text)
             if not _same(before, offset):
                 partition = wanted.spelled.get(text, text)
-                found.append(ImportChange(connector, partition, offset, before, known.keys(text)))
-    return found
+                changes.append(ImportChange(connector, partition, offset, before, known.keys(text)))
+    return changes
 
 
 def records(planned: Sequence[ImportChange], codec: OffsetCodec) -> Iterator[Record]:

@@ -100,11 +100,11 @@ class TopicStore:
         return self._cluster.running_worker()
 
     def unfinished(self) -> list[str]:
-        found = self._journal()
-        if found is None:
+        journal = self._journal()
+        if journal is None:
             return []
-        self._finish(found, found.of_imports())
-        return found.of_workers()
+        self._finish(journal, journal.of_imports())
+        return journal.of_workers()
 
     def load(self, into: Offsets) -> None:
         self._cluster.read(self._cluster.offsets, into.take)
@@ -156,9 +156,11 @@ class TopicStore:
     def _journal(self) -> OfflineJournal | None:
         if not self._cluster.exists(self._cluster.journal):
             return None
-        found: list[tuple[bytes | None, bytes | None]] = []
-        self._cluster.read(self._cluster.journal, lambda read: found.extend((key, value) for key, value, _, _ in read))
-        return OfflineJournal(found)
+        records: list[tuple[bytes | None, bytes | None]] = []
+        self._cluster.read(
+            self._cluster.journal, lambda read: records.extend((key, value) for key, value, _, _ in read)
+        )
+        return OfflineJournal(records)
 
     def _groups(self) -> dict[str, str]:
         if self._sinks is None:
@@ -175,11 +177,11 @@ class TopicStore:
 
 def _sink(name: str, given: ImportedOffsets) -> ImportedOffsets:
     try:
-        found = ImportedOffsets()
+        offsets = ImportedOffsets()
         for (topic, number), offset in parse_sink_offsets(list(given.entries())).items():
             partition, position = sink_entry(topic, number, offset)
-            found.put(partition, canonical(partition), canonical(position))
-        return found
+            offsets.put(partition, canonical(partition), canonical(position))
+        return offsets
     except BadRequest as e:
         raise BadInput(f"{name}: {e}") from None
 
@@ -237,9 +239,9 @@ def _entries(file: OffsetsFile) -> dict[bytes | None, bytes | None]:
 
 
 def _listeners(properties: Mapping[str, str]) -> list[str]:
-    found = [part.strip() for part in properties.get("listeners", "").split(",") if part.strip()]
-    found = found or [f"http://127.0.0.1:{properties.get('rest.port', '8083')}"]
-    return [listener.replace("://:", "://127.0.0.1:").replace("://0.0.0.0:", "://127.0.0.1:") for listener in found]
+    listeners = [part.strip() for part in properties.get("listeners", "").split(",") if part.strip()]
+    listeners = listeners or [f"http://127.0.0.1:{properties.get('rest.port', '8083')}"]
+    return [listener.replace("://:", "://127.0.0.1:").replace("://0.0.0.0:", "://127.0.0.1:") for listener in listeners]
 
 
 def _is_connect(url: str) -> bool:

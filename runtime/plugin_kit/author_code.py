@@ -92,8 +92,8 @@ def _modules(path: Path) -> tuple[Path, Path, list[str]]:
         return (path.parent.parent if path.parent.name == "src" else path.parent), path.parent, [path.name]
     source = path / "src" if (path / "src").is_dir() else path
     _search(source)
-    found = [module.name for module in pkgutil.iter_modules([str(source)]) if module.name not in _NOT_PLUGINS]
-    return path, source, found
+    modules = [module.name for module in pkgutil.iter_modules([str(source)]) if module.name not in _NOT_PLUGINS]
+    return path, source, modules
 
 
 def _search(folder: Path) -> None:

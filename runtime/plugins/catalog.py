@@ -30,7 +30,7 @@ class PluginCatalog:
     def from_json(cls, data: Mapping[str, Any]) -> PluginCatalog:
         """The reverse of to_json()."""
         plugins = [Plugin(**{**p, "kinds": tuple(map(PluginType, p["kinds"]))}) for p in data["plugins"]]
-        environments = [found for e in data["environments"] if (found := Environment.from_json(e)) is not None]
+        environments = [parsed for e in data["environments"] if (parsed := Environment.from_json(e)) is not None]
         return cls(tuple(plugins), {environment.id: environment for environment in environments})
 
     def named(self, name: str) -> list[Plugin]:
@@ -38,7 +38,7 @@ class PluginCatalog:
         version)."""
         return [plugin for plugin in self.plugins if _is_named(plugin, name)]
 
-    def reloaded(self, found: PluginCatalog, number: int, name: str | None = None) -> PluginCatalog:
+    def reloaded(self, scanned: PluginCatalog, number: int, name: str | None = None) -> PluginCatalog:
         """This catalog with what a later scan found. `name` limits the plugins that are replaced, as
         named(). Plugins with changed code bear the number of the reload."""
 
@@ -47,11 +47,11 @@ class PluginCatalog:
 
         known = {(p.cls, p.version, p.environment): p for p in self.plugins}
         packages = {p.package for p in self.plugins if not p.environment}
-        taken = [_numbered(p, known, packages, number) for p in found.plugins if concerned(p)]
+        taken = [_numbered(p, known, packages, number) for p in scanned.plugins if concerned(p)]
         kept = [p for p in self.plugins if not concerned(p)]
         plugins = (*kept, *taken)
         used = {p.environment for p in plugins}
-        environments = {**self.environments, **found.environments}
+        environments = {**self.environments, **scanned.environments}
         return PluginCatalog(plugins, {key: value for key, value in environments.items() if key in used})
 
 

@@ -47,12 +47,12 @@ class ClassFinder(ClassSources):
         """The plugin classes among the names of a module that are defined in it or in its submodules.
         UnreadableSourceError if the module itself cannot be read."""
         source = self.source(module)
-        found: dict[Name, None] = {}
+        definitions: dict[Name, None] = {}
         for name in [] if source is None else self._all_names(module, source, 0):
             at = None if name.startswith("_") else self.definition(module, name)
             if at is not None and f"{at[0]}.".startswith(f"{module}."):
-                found[at] = None
-        for at in found:
+                definitions[at] = None
+        for at in definitions:
             try:
                 plugin = self._plugin(*at)
             except UndecidedError as error:
@@ -67,10 +67,10 @@ class ClassFinder(ClassSources):
         at = self.definition(module, name)
         if at is None:
             raise UndecidedError(f"no class statement for {name} was found in the source of {module}")
-        found = self._plugin(*at)
-        if found is None:
+        plugin = self._plugin(*at)
+        if plugin is None:
             raise UndecidedError(f"{'.'.join(at)} is abstract, or not derived from a plugin type of runtime.api")
-        return found
+        return plugin
 
     def declared(self, module: str, name: str, kind: PluginType) -> PluginClass:
         """A class whose type is declared elsewhere; its source need not be readable."""

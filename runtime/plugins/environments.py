@@ -38,19 +38,19 @@ def is_environment(folder: Path) -> bool:
 def prepare(folder: Path, cache: Path | None = None) -> Environment:
     """The environment in a folder, with its wheels unpacked. BrokenEnvironmentError if it is incomplete."""
     cache = cache or plugins_cache()
-    found = sorted(folder.glob("*.whl"))
+    wheel_files = sorted(folder.glob("*.whl"))
     try:
-        wheels.check(found, folder / wheels.LOCK)
+        wheels.check(wheel_files, folder / wheels.LOCK)
         name = re.sub(r"[^\w.+-]", "_", folder.name)
         folders = []
-        if found:
-            unpacked = cache / f"{name}-{_digest_of_wheels(found)}"
-            wheels.unpack(found, unpacked)
+        if wheel_files:
+            unpacked = cache / f"{name}-{_digest_of_wheels(wheel_files)}"
+            wheels.unpack(wheel_files, unpacked)
             folders.append(str(unpacked))
         site = folder / SITE_PACKAGES
         if site.is_dir():
             folders.append(str(site))
-        parts = [*(wheels.digest(wheel) for wheel in found), *_stated(site)]
+        parts = [*(wheels.digest(wheel) for wheel in wheel_files), *_stated(site)]
     except OSError as error:
         raise BrokenEnvironmentError(str(error)) from None
     return Environment(f"{name}-{_digest(parts)}", tuple(folders))
@@ -103,8 +103,8 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from (Path(root, name) for name in sorted(names) if not name.endswith(".pyc"))
 
 
-def _digest_of_wheels(found: list[Path]) -> str:
-    return _digest([f"{wheel.name} {wheels.digest(wheel)}" for wheel in found])
+def _digest_of_wheels(wheel_files: list[Path]) -> str:
+    return _digest([f"{wheel.name} {wheels.digest(wheel)}" for wheel in wheel_files])
 
 
 def _digest(parts: list[str]) -> str:

@@ -37,8 +37,8 @@ BY_DEFAULT = JavaDiscovery()
 def java_plugins(folders: Sequence[str], discovery: JavaDiscovery = BY_DEFAULT) -> list[Plugin]:
     """The connectors, converters, transformations and predicates, by location and class name. Raises
     MissingServiceEntryError."""
-    found = scan(folders, PluginDiscovery(discovery.mode), _cache())
-    return [replace(plugin, preferred=discovery.prefers(plugin.cls)) for plugin in _listed(found)]
+    plugins = scan(folders, PluginDiscovery(discovery.mode), _cache())
+    return [replace(plugin, preferred=discovery.prefers(plugin.cls)) for plugin in _listed(plugins)]
 
 
 def remember_versions(versions: Mapping[str, str | None]) -> None:
@@ -65,9 +65,9 @@ def _cache() -> Path:
     return cache_folder() / "java-plugins"
 
 
-def _listed(found: Sequence[JavaPlugin]) -> Iterator[Plugin]:
+def _listed(plugins: Sequence[JavaPlugin]) -> Iterator[Plugin]:
     revisions: dict[Path, str] = {}
-    for plugin in found:
+    for plugin in plugins:
         kinds = tuple(_TYPES[kind.value] for kind in plugin.types if kind.value in _TYPES)
         if kinds:
             if plugin.location not in revisions:

@@ -19,9 +19,9 @@ def import_module(name: str, folders: Sequence[str]) -> ModuleType:
 def load_target(target: str, plugin_path: Sequence[str] = ()) -> type:
     """Imports the class "package.module:Class", also from the folders of `plugin.path`."""
     module, _, qualname = target.partition(":")
-    found: object = import_module(module, plugin_path)
+    loaded: object = import_module(module, plugin_path)
     for part in qualname.split("."):
-        found = getattr(found, part)
-    if not isinstance(found, type):
+        loaded = getattr(loaded, part)
+    if not isinstance(loaded, type):
         raise TypeError(f"{target} is not a class")
-    return found
+    return loaded

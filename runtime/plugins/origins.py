@@ -30,9 +30,9 @@ def origin(plugin: Plugin, folders: Sequence[str]) -> str:
     if plugin.environment:
         return f"environment {plugin.environment}"
     for folder in map(Path, folders):
-        for found in (folder / plugin.package, folder / f"{plugin.package}.py"):
-            if found.exists():
-                return str(found)
+        for path in (folder / plugin.package, folder / f"{plugin.package}.py"):
+            if path.exists():
+                return str(path)
     spec = importlib.util.find_spec(plugin.package)
     if spec is None or spec.origin is None:
         return plugin.package

@@ -94,21 +94,21 @@ def environment_of(plugins: Sequence[Plugin], registry: PluginRegistry) -> Envir
     environment has an id of its own."""
     own = next((plugin.environment for plugin in plugins if plugin.environment), "")
     reloaded = max((plugin.reloaded for plugin in plugins), default=0)
-    found = registry.catalog.environments.get(own)
+    environment = registry.catalog.environments.get(own)
     if not reloaded:
-        return found
-    return replace(found or Environment(""), id=f"{own}~{reloaded}")
+        return environment
+    return replace(environment or Environment(""), id=f"{own}~{reloaded}")
 
 
 def _parts(config: Mapping[str, str | None], registry: PluginRegistry) -> Iterator[_Part]:
     name = (config.get("connector.class") or "").strip()
-    found = registry.candidates(name, CONNECTORS)
-    if not found:
+    candidates = registry.candidates(name, CONNECTORS)
+    if not candidates:
         raise UnknownConnectorError(name)
     wanted = config.get("connector.plugin.version")
-    matching = [plugin for plugin in found if satisfies(wanted, plugin.version)]
+    matching = [plugin for plugin in candidates if satisfies(wanted, plugin.version)]
     if wanted is not None and not matching:
-        raise ConfigError(mismatch(found[0].cls, wanted, registry.versions(found[0].cls)) or "")
+        raise ConfigError(mismatch(candidates[0].cls, wanted, registry.versions(candidates[0].cls)) or "")
     yield _Part("connector.class", name, matching)
     for key, kind in _CONVERTERS.items():
         yield _part(key, f"{key}.plugin.version", kind, config, registry)
@@ -122,10 +122,10 @@ def _part(
     key: str, version_key: str, kind: PluginType, config: Mapping[str, str | None], registry: PluginRegistry
 ) -> _Part:
     name, wanted = (config.get(key) or "").strip(), config.get(version_key)
-    found = registry.candidates(name, (kind,))
-    matching = [plugin for plugin in found if satisfies(wanted, plugin.version)]
-    if wanted is not None and found and not matching:
-        raise ConfigError(mismatch(found[0].cls, wanted, registry.versions(found[0].cls)) or "")
+    candidates = registry.candidates(name, (kind,))
+    matching = [plugin for plugin in candidates if satisfies(wanted, plugin.version)]
+    if wanted is not None and candidates and not matching:
+        raise ConfigError(mismatch(candidates[0].cls, wanted, registry.versions(candidates[0].cls)) or "")
     return _Part(key, name, matching)
 
 
@@ -134,11 +134,11 @@ def _conflict(parts: Sequence[_Part]) -> str:
     first = next((part for part in parts if part.within("") is None), parts[0])
     own = first.candidates[0].environment
     other = next((part for part in parts if part.within(own) is None), parts[-1])
-    found = ", ".join(sorted({plugin.environment for plugin in other.candidates}))
+    environments = ", ".join(sorted({plugin.environment for plugin in other.candidates}))
     return (
-        f"{first.key}={first.name} is in the plugin environment {own}, but {other.key}={other.name} is in {found}: all "
-        "plugins of a connector must be in the same environment, or in none. Add the wheels of one to the folder of "
-        "the other"
+        f"{first.key}={first.name} is in the plugin environment {own}, but {other.key}={other.name} is in "
+        f"{environments}: all plugins of a connector must be in the same environment, or in none. Add the wheels of "
+        "one to the folder of the other"
     )
 
 

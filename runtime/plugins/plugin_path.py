@@ -55,8 +55,8 @@ class Distributions:
                 self._entry_points.setdefault((point.name, point.value), (point, version))
 
     def version(self, name: str) -> str | None:
-        found = next(iter(importlib.metadata.distributions(name=name, path=self._path)), None)
-        return None if found is None else found.version
+        distribution = next(iter(importlib.metadata.distributions(name=name, path=self._path)), None)
+        return None if distribution is None else distribution.version
 
     @property
     def declare_plugins(self) -> bool:
@@ -104,15 +104,15 @@ def scan(
     finder = ClassFinder([*sys.path, *(folder for folder in folders if folder not in sys.path)], installed.version)
     plugins = [_plugin(declared.plugin, "", _revision(finder, declared.plugin), declared.version)
                for declared in installed.plugins(finder)]  # fmt: skip
-    found: dict[str, Environment] = {}
+    by_id: dict[str, Environment] = {}
     for folder in map(Path, folders):
         if _is_usable(folder):
             plugins += _in_folder(folder, finder)
             for environment in _environments(folder, cache):
-                found[environment.id] = environment
+                by_id[environment.id] = environment
                 plugins += _in_environment(environment)
     plugins += java_plugins(folders, discovery)
-    return PluginCatalog(tuple(plugins), found)
+    return PluginCatalog(tuple(plugins), by_id)
 
 
 def _is_usable(folder: Path) -> bool:
@@ -133,8 +133,8 @@ def _in_folder(folder: Path, finder: ClassFinder) -> Iterator[Plugin]:
                 module.name, folder, origin or "elsewhere",
             )  # fmt: skip
             continue
-        for found in _exported(finder, module.name, folder):
-            yield _plugin(found, "", _revision(finder, found), None)
+        for plugin in _exported(finder, module.name, folder):
+            yield _plugin(plugin, "", _revision(finder, plugin), None)
 
 
 def _environments(folder: Path, cache: Path | None) -> Iterator[Environment]:
@@ -150,16 +150,16 @@ def _in_environment(environment: Environment) -> list[Plugin]:
     """The plugins that distributions of an environment declare; without declarations, those of all its modules."""
     distributions = Distributions(environment.folders)
     finder = ClassFinder([*environment.folders, *sys.path], distributions.version)
-    found: list[tuple[PluginClass, str | None]] = []
+    plugins: list[tuple[PluginClass, str | None]] = []
     if distributions.declare_plugins:
-        found += [(declared.plugin, declared.version) for declared in distributions.plugins(finder)]
+        plugins += [(declared.plugin, declared.version) for declared in distributions.plugins(finder)]
     else:
         for folder in environment.folders:
             for module in pkgutil.iter_modules([folder]):
-                found += [(plugin, None) for plugin in _exported(finder, module.name, Path(folder))]
-    if not found:
+                plugins += [(plugin, None) for plugin in _exported(finder, module.name, Path(folder))]
+    if not plugins:
         _log.warning("plugin.path: there are no plugins in the environment %s", environment.id)
-    return [_plugin(plugin, environment.id, environment.id, version) for plugin, version in found]
+    return [_plugin(plugin, environment.id, environment.id, version) for plugin, version in plugins]
 
 
 def _exported(finder: ClassFinder, module: str, folder: Path) -> list[PluginClass]:
@@ -170,13 +170,13 @@ def _exported(finder: ClassFinder, module: str, folder: Path) -> list[PluginClas
         return []
 
 
-def _plugin(found: PluginClass, environment: str, revision: str, version: str | None) -> Plugin:
+def _plugin(plugin: PluginClass, environment: str, revision: str, version: str | None) -> Plugin:
     """`version` is that of the distribution, for classes that state none."""
     return Plugin(
-        f"{found.module}.{found.name}",
-        f"{found.module}:{found.name}",
-        found.types,
-        found.version or version or default_version(found.types),
+        f"{plugin.module}.{plugin.name}",
+        f"{plugin.module}:{plugin.name}",
+        plugin.types,
+        plugin.version or version or default_version(plugin.types),
         environment=environment,
         revision=revision,
     )

@@ -151,8 +151,11 @@ class PluginRegistry:
     ) -> Plugin | None:
         """The plugin of this class name or alias (case-sensitive), if it has one of these types: the newest version
         that satisfies `wanted`, or the newest one if none does."""
-        found = self.candidates(name, kinds)
-        return next((plugin for plugin in found if satisfies(wanted, plugin.version)), found[0] if found else None)
+        candidates = self.candidates(name, kinds)
+        return next(
+            (plugin for plugin in candidates if satisfies(wanted, plugin.version)),
+            candidates[0] if candidates else None,
+        )
 
     def candidates(self, name: str, kinds: Iterable[PluginType] = tuple(PluginType)) -> list[Plugin]:
         """All plugins of this class name or alias that have one of these types, newest version first."""
@@ -166,17 +169,21 @@ class PluginRegistry:
     def elsewhere(self, name: str) -> str:
         """Explains that a plugin exists in other environments only; empty if it does not exist at all."""
         cls = self._names.get(name, name)
-        found = sorted({plugin.environment for plugin in self._all if plugin.cls == cls})
-        if cls in self._by_class or not found:
+        environments = sorted({plugin.environment for plugin in self._all if plugin.cls == cls})
+        if cls in self._by_class or not environments:
             return ""
         return (
-            f" {cls} is in the plugin environment {', '.join(found)}, which is not that of this connector: all plugins "
-            "of a connector must be in the same environment, or in none"
+            f" {cls} is in the plugin environment {', '.join(environments)}, which is not that of this connector: all "
+            "plugins of a connector must be in the same environment, or in none"
         )
 
     def of_kind(self, kind: PluginType) -> list[Plugin]:
         """The newest versions of the listed plugins of this type, sorted by class name."""
-        return [found[0] for _, found in sorted(self._by_class.items()) if kind in found[0].kinds and found[0].listed]
+        return [
+            versions[0]
+            for _, versions in sorted(self._by_class.items())
+            if kind in versions[0].kinds and versions[0].listed
+        ]
 
     def entries(self, connectors_only: bool) -> list[dict[str, str]]:
         """The response of GET /connector-plugins, ordered by type, class name and version."""
@@ -184,13 +191,13 @@ class PluginRegistry:
         return [
             {"class": cls, "type": kind.value, "version": version}
             for kind in kinds
-            for cls, found in sorted(self._by_class.items())
-            for version in sorted({p.version for p in found if kind in p.kinds and p.listed}, key=sort_key)
+            for cls, versions in sorted(self._by_class.items())
+            for version in sorted({p.version for p in versions if kind in p.kinds and p.listed}, key=sort_key)
         ]
 
     def java_names(self) -> ClassNames:
         """The names by which Java plugins may load each other, and Apache's own."""
-        used = {cls: found[0] for cls, found in self._by_class.items() if _is_in_jvm(found[0])}
+        used = {cls: versions[0] for cls, versions in self._by_class.items() if _is_in_jvm(versions[0])}
         named = {**{cls: cls for cls in used}, **{alias: cls for alias, cls in self._names.items() if cls in used}}
         locations = {cls: plugin.package if plugin.language == "java" else None for cls, plugin in used.items()}
         jars = {place: [str(jar) for jar in class_path(Path(place))] for place in set(locations.values()) if place}
@@ -227,19 +234,19 @@ def _distinct(plugins: Iterable[Plugin], conflicts: list[str]) -> list[Plugin]:
     may have a class, since their class loaders are separate."""
     plugins = list(plugins)
     preferred = {plugin.cls for plugin in plugins if plugin.preferred}
-    found: dict[tuple[str, str, str], Plugin] = {}
+    chosen: dict[tuple[str, str, str], Plugin] = {}
     java: list[Plugin] = []
     for plugin in plugins:
         key = (plugin.cls, plugin.version, plugin.environment)
         if plugin.language == "java":
-            java += [] if key in found else [plugin]
+            java += [] if key in chosen else [plugin]
             continue
         if plugin.cls in preferred:
             continue
-        first = found.setdefault(key, plugin)
+        first = chosen.setdefault(key, plugin)
         if first.target != plugin.target:
             conflicts.append(f"Ignoring {plugin.target}: a plugin named {plugin.cls} already exists")
-    return [*found.values(), *java]
+    return [*chosen.values(), *java]
 
 
 def _in_environment(plugins: Iterable[Plugin], environment: str | None) -> list[Plugin]:

@@ -60,14 +60,14 @@ def matches(wanted: str, available: str) -> bool:
         return True
     if not wanted.startswith(("[", "(")):
         return bool(wanted) and _version(wanted) == _version(available)
-    rest, found = wanted, False
+    rest, matches = wanted, False
     while rest:
         match = _RANGE.match(rest)
         if match is None:
             raise ConfigError(f"Unbounded range: {wanted}")
-        found |= _within(match, _version(available))
+        matches |= _within(match, _version(available))
         rest = rest[match.end() :]
-    return found
+    return matches
 
 
 def _within(match: re.Match[str], version: _Version) -> bool:

@@ -28,7 +28,7 @@ def check(wheels: Sequence[Path], lock: Path) -> None:
     from packaging.utils import InvalidWheelFilename, parse_wheel_filename
     from packaging.version import InvalidVersion, Version
 
-    found = {}
+    by_name = {}
     for wheel in wheels:
         try:
             name, version, _, tags = parse_wheel_filename(wheel.name)
@@ -36,15 +36,15 @@ def check(wheels: Sequence[Path], lock: Path) -> None:
             raise BrokenEnvironmentError(str(error)) from None
         if not tags & _supported():
             raise BrokenEnvironmentError(f"{wheel.name} is for another version of Python or another platform")
-        if name in found:
+        if name in by_name:
             raise BrokenEnvironmentError(f"there are several wheels of {name}: keep one")
-        found[name] = version, wheel
+        by_name[name] = version, wheel
     if not lock.exists():
         return
     locked = _locked(lock)
-    if missing := sorted(locked.keys() - found.keys()):
+    if missing := sorted(locked.keys() - by_name.keys()):
         raise BrokenEnvironmentError(f"{lock.name} lists {', '.join(missing)}, but there is no wheel of that name")
-    for name, (version, wheel) in found.items():
+    for name, (version, wheel) in by_name.items():
         if name not in locked:
             raise BrokenEnvironmentError(f"{wheel.name} is not listed in {lock.name}")
         wanted, hashes = locked[name]
@@ -67,14 +67,14 @@ def _locked(lock: Path) -> dict[str, tuple[str, set[str]]]:
 
     text = lock.read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line.partition(" #")[0].strip() for line in text.splitlines()]
-    found = {}
+    locked = {}
     for line in lines:
         match = _REQUIREMENT.match(line)
         if match is not None:
-            found[str(canonicalize_name(match[1]))] = match[2], set(_HASH.findall(line))
+            locked[str(canonicalize_name(match[1]))] = match[2], set(_HASH.findall(line))
         elif line and not line.startswith(("#", "-")):
             raise BrokenEnvironmentError(f"{lock.name} has a line without an exact version: {line}")
-    return found
+    return locked
 
 
 def digest(file: Path) -> str:

@@ -25,7 +25,7 @@ def admin_routes(loggers: Loggers) -> Sequence[Route]:
         return json_response(loggers.all())
 
     async def one_logger(r: Request) -> Response:
-        return json_response(loggers.one(path_name(r)))
+        return json_response(loggers.logger(path_name(r)))
 
     async def set_level(r: Request) -> Response:
         level = (await parsed(r, bodies.config)).get("level")

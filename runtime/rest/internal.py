@@ -63,10 +63,10 @@ class InternalHandlers:
 
 
 def _task_configs(body: bytes) -> list[dict[str, str | None]]:
-    found = bodies.parse(body, exact_numbers=True)
-    if not isinstance(found, list):
+    configs = bodies.parse(body, exact_numbers=True)
+    if not isinstance(configs, list):
         raise BadRequest("The request body must be an array of task configurations")
-    return [bodies.config_map(config, f"[{i}]") for i, config in enumerate(found)]
+    return [bodies.config_map(config, f"[{i}]") for i, config in enumerate(configs)]
 
 
 def _without_nulls(config: dict[str, str | None]) -> dict[str, str]:

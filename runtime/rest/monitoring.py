@@ -90,9 +90,12 @@ class DiagnosticHandlers:
 
 def all_lines(here: list[dict[str, object]], elsewhere: Mapping[str, Any], most: int) -> list[dict[str, object]]:
     """The newest lines of all workers, oldest first. A last line names workers without a usable response."""
-    lines = [*here, *(line for found in elsewhere.values() if found is not None for line in found)]
+    lines = [
+        *here,
+        *(line for lines_of_worker in elsewhere.values() if lines_of_worker is not None for line in lines_of_worker),
+    ]
     newest = sorted(lines, key=lambda line: line["time"])[max(len(lines) - most, 0) :]
-    return [*newest, *_missing([worker for worker, found in elsewhere.items() if found is None])]
+    return [*newest, *_missing([worker for worker, lines_of_worker in elsewhere.items() if lines_of_worker is None])]
 
 
 def _missing(workers: Sequence[str]) -> list[dict[str, object]]:

@@ -49,15 +49,15 @@ class RecordHandlers:
 
 def all_errors(here: dict[str, Any], elsewhere: Mapping[str, Any]) -> dict[str, Any]:
     """The errors of all workers; `missing` names those without a usable response."""
-    found = merged([here, *(view for view in elsewhere.values() if view is not None)])
+    preview = merged([here, *(view for view in elsewhere.values() if view is not None)])
     missing = sorted(worker for worker, view in elsewhere.items() if view is None)
-    return {**found, "missing": missing} if missing else found
+    return {**preview, "missing": missing} if missing else preview
 
 
 def wanted(body: bytes) -> PreviewRequest:
     """The body of a preview: `{"config", "records" or "last", "topics"}`, all optional. Raises BadRequest."""
-    found = bodies.parse(body) if body.strip() else {}
-    d = bodies.known_object(found, "The request body", _FIELDS)
+    document = bodies.parse(body) if body.strip() else {}
+    d = bodies.known_object(document, "The request body", _FIELDS)
     config = bodies.config_map(bodies.parse(body, exact_numbers=True)["config"], "'config'") if d.get("config") else {}
     topics = d.get("topics") or []
     if not isinstance(topics, list) or not all(isinstance(topic, str) for topic in topics):

@@ -103,7 +103,7 @@ def _path(scope: Scope) -> str:
 
 
 def _accepts(request: Request, media: str) -> bool:
-    return any(found.meets(media) for found in accepted(request.headers))
+    return any(kind.meets(media) for kind in accepted(request.headers))
 
 
 def _is_of(request: Request, media: str) -> bool:

@@ -73,24 +73,28 @@ class DataFrameColumns:
             HEADERS: lambda: [_headers(own) for own in headers],
         }
         schema = self._schema(key_schema, value_schema)
-        found = {name: make() for name, make in columns.items() if name in self._wanted}
-        return ValueBatch.struct(schema, found, len(records))
+        parts = {name: make() for name, make in columns.items() if name in self._wanted}
+        return ValueBatch.struct(schema, parts, len(records))
 
     def _schema(self, key: Schema, value: Schema) -> Schema:
-        found = self._schemas.get((id(key), id(value)))
-        if found is None:
+        schema = self._schemas.get((id(key), id(value)))
+        if schema is None:
             fields = {KEY: _optional(key), VALUE: _optional(value), TOPIC: STRING_SCHEMA, TIMESTAMP: _TIMESTAMP}
-            wanted = {name: one for name, one in {**fields, HEADERS: _HEADERS}.items() if name in self._wanted}
-            found = self._schemas[(id(key), id(value))] = struct_schema(wanted)
+            wanted = {name: schema for name, schema in {**fields, HEADERS: _HEADERS}.items() if name in self._wanted}
+            schema = self._schemas[(id(key), id(value))] = struct_schema(wanted)
             self._used += [key, value]
-        return found
+        return schema
 
 
 def _metadata(records: Sequence[SourceRecord]) -> tuple[Column, Column, Column]:
     """Topics, timestamps and headers."""
     if isinstance(records, SourceBatch):
         return records.topics(), records.timestamps(), records.headers
-    return [one.topic for one in records], [one.timestamp for one in records], [one.headers for one in records]
+    return (
+        [record.topic for record in records],
+        [record.timestamp for record in records],
+        [record.headers for record in records],
+    )
 
 
 def _optional(schema: Schema) -> Schema:

@@ -27,15 +27,15 @@ def restored(config: Mapping[str, str], keys_of: KeysOf) -> dict[str, str]:
     """The configuration with the keys that the connector, Connect, transformations and predicates define, in their
     case. Aliases have the case of the lists in which they occur. Other keys remain in lower case."""
     names = _by_lower(keys_of(config.get("connector.class", "").strip()))
-    found = {names.get(key, key): text for key, text in config.items()}
+    renamed = {names.get(key, key): text for key, text in config.items()}
     for kind in ("transforms", "predicates"):
-        for alias in filter(None, (part.strip() for part in found.get(kind, "").split(","))):
+        for alias in filter(None, (part.strip() for part in renamed.get(kind, "").split(","))):
             prefix = f"{kind}.{alias}."
-            inner = _by_lower(keys_of(found.get(f"{prefix.lower()}type", "").strip()))
-            for key in [key for key in found if key.lower().startswith(prefix.lower())]:
+            inner = _by_lower(keys_of(renamed.get(f"{prefix.lower()}type", "").strip()))
+            for key in [key for key in renamed if key.lower().startswith(prefix.lower())]:
                 rest = key[len(prefix) :]
-                found[prefix + inner.get(rest, rest)] = found.pop(key)
-    return found
+                renamed[prefix + inner.get(rest, rest)] = renamed.pop(key)
+    return renamed
 
 
 def _by_lower(names: Iterable[str]) -> dict[str, str]:
@@ -166,11 +166,13 @@ class SparkConnector:
 
     def _validate(self) -> None:
         response = self._calls.prepare("validate", [self.config])()
-        found = [
-            f"option {one['value']['name']}: {error}" for one in response["configs"] for error in one["value"]["errors"]
+        problems = [
+            f"option {config['value']['name']}: {error}"
+            for config in response["configs"]
+            for error in config["value"]["errors"]
         ]
-        if found:
-            raise ConfigError(f"{self.raw['connector.class']} refuses its configuration: {'; '.join(found)}")
+        if problems:
+            raise ConfigError(f"{self.raw['connector.class']} refuses its configuration: {'; '.join(problems)}")
 
     def _event(self, event: Mapping[str, Any]) -> None:
         if event["event"] == "reconfigure":
@@ -180,5 +182,5 @@ class SparkConnector:
         elif event["event"] == "lost":
             self._failure = str(event["reason"])
         elif event["event"] == "read_offsets":
-            found = self.position.offsets([json.loads(text) for text in event["partitions"]])
-            self._calls.offsets_read(event["number"], found, None)
+            offsets = self.position.offsets([json.loads(text) for text in event["partitions"]])
+            self._calls.offsets_read(event["number"], offsets, None)

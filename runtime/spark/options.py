@@ -61,7 +61,7 @@ class SparkOptions:
         own = {name: text for name, text in given.items() if name.startswith(PREFIX)}
         kafka = {name.removeprefix(_KAFKA): own.pop(name) for name in list(own) if name.startswith(_KAFKA)}
         take = _Taken(own)
-        found = cls(
+        parsed = cls(
             connector={n: t for n, t in given.items() if not n.startswith(PREFIX) and n not in _SPARK},
             exact=_exact(take.text("config")),
             columns=_columns(take.text("columns")),
@@ -76,7 +76,7 @@ class SparkOptions:
             kafka=kafka,
         )
         take.check_all_known()
-        return found
+        return parsed
 
     @property
     def worker(self) -> dict[str, str]:
@@ -122,9 +122,9 @@ def _exact(text: str) -> dict[str, str]:
     if not text:
         return {}
     try:
-        found = json.loads(text)
+        config = json.loads(text)
     except ValueError as error:
         raise ConfigError(f"Option {PREFIX}config is not valid JSON: {error}") from None
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+    if not isinstance(config, dict) or not all(isinstance(value, str) for value in config.values()):
         raise ConfigError(f"Option {PREFIX}config: expected a JSON object whose values are strings")
-    return found
+    return config

@@ -35,14 +35,14 @@ class StreamPosition:
     def of(cls, offset: Mapping[str, Any]) -> StreamPosition:
         """The position of an offset from Spark's checkpoint. ConnectError if another data source wrote it."""
         try:
-            read = [(one["partition"], one["offset"], int(one["records"])) for one in offset["partitions"]]
+            read = [(item["partition"], item["offset"], int(item["records"])) for item in offset["partitions"]]
         except (KeyError, TypeError, ValueError):
             text = json.dumps(offset)[:100]
             raise ConnectError(
                 f"The checkpoint has the offset {text}, which another data source wrote: use a checkpointLocation for "
                 "this query only"
             ) from None
-        return cls({canonical(one[0]): PartitionProgress(*one) for one in read})
+        return cls({canonical(item[0]): PartitionProgress(*item) for item in read})
 
     def stored(self) -> StreamPosition:
         """The position as it is read from the checkpoint. DataError for an offset that cannot be stored."""
@@ -50,21 +50,21 @@ class StreamPosition:
 
     def json(self) -> dict[str, Any]:
         """The offset for Spark. Equal positions have equal texts."""
-        return {"partitions": [one._asdict() for _, one in sorted(self.partitions.items())]}
+        return {"partitions": [progress._asdict() for _, progress in sorted(self.partitions.items())]}
 
     def after(self, steps: Iterable[Mapping[str, PartitionProgress]]) -> StreamPosition:
         """The position after these steps, whose progress counts their own records only."""
-        found = dict(self.partitions)
+        partitions = dict(self.partitions)
         for step in steps:
-            for name, one in step.items():
-                before = found[name].records if name in found else 0
-                found[name] = one._replace(records=before + one.records)
-        return StreamPosition(found)
+            for name, progress in step.items():
+                before = partitions[name].records if name in partitions else 0
+                partitions[name] = progress._replace(records=before + progress.records)
+        return StreamPosition(partitions)
 
     def offset(self, partition: Partition | None) -> Offset | None:
         """The offset of a source partition; None without one."""
-        found = self.partitions.get(canonical(partition))
-        return None if found is None else found.offset
+        progress = self.partitions.get(canonical(partition))
+        return None if progress is None else progress.offset
 
     def offsets(self, partitions: Iterable[Partition]) -> list[Offset | None]:
         """The offset of each of these source partitions, in their order."""
@@ -72,5 +72,5 @@ class StreamPosition:
 
     def records(self, name: str) -> int:
         """The number of records of a source partition, by its canonical text."""
-        found = self.partitions.get(name)
-        return 0 if found is None else found.records
+        progress = self.partitions.get(name)
+        return 0 if progress is None else progress.records

@@ -75,9 +75,11 @@ class ConfigHistory:
         """Remove the histories of the connectors that were deleted first, beyond the limit."""
         newest: dict[str, tuple[int, int, str]] = {}
         for key in self._documents.keys(_HISTORY):
-            if (found := self._documents.get(key)) is not None:
+            if (document := self._documents.get(key)) is not None:
                 name = key.removeprefix(_HISTORY).partition(":")[2]
-                newest[name] = max(newest.get(name, (0, 0, "")), (found["number"], found["time"], found["action"]))
+                newest[name] = max(
+                    newest.get(name, (0, 0, "")), (document["number"], document["time"], document["action"])
+                )
         deleted = sorted((at, name) for name, (_, at, action) in newest.items() if action == ConfigAction.DELETE)
         for _, name in deleted[: -self._max_deleted or None]:
             await self._documents.remove(*(_key(name, past.number) for past in self.of(name)))
@@ -85,8 +87,8 @@ class ConfigHistory:
     def of(self, name: str) -> list[PastConfig]:
         """The changes of a connector, newest first."""
         keys = (_key(name, slot) for slot in range(MAX_HISTORY))
-        found = [_past(document) for key in keys if (document := self._documents.get(key)) is not None]
-        return sorted(found, key=lambda past: past.number, reverse=True)
+        entries = [_past(document) for key in keys if (document := self._documents.get(key)) is not None]
+        return sorted(entries, key=lambda past: past.number, reverse=True)
 
     def names(self) -> list[str]:
         """All connectors with a history, sorted."""

@@ -149,12 +149,12 @@ class ConnectorOffsets:
 
     def _all_topics(self) -> set[_OwnTopic]:
         """All topics in use. Takes time proportional to the number of connectors."""
-        found = set()
+        topics = set()
         for name in (*self._unstored, *self._names()):
             with suppress(ConfigError):  # a connector whose topic cannot be resolved does not run
                 if (topic := self._topic_of(name)) is not None:
-                    found.add(topic)
-        return found
+                    topics.add(topic)
+        return topics
 
     def _topic_of(self, name: str) -> _OwnTopic | None:
         config = self._unstored.get(name) or self._stored(name)

@@ -55,8 +55,8 @@ class Documents:
         parts = [self._pieces.get(piece) for piece in _piece_keys(key, head)]
         if None in parts:
             return None
-        found: dict[str, Any] = json.loads(b"".join(part for part in parts if part is not None))
-        return found
+        document: dict[str, Any] = json.loads(b"".join(part for part in parts if part is not None))
+        return document
 
     async def put(self, key: str, document: dict[str, Any], writer: TransactionalWriter | None = None) -> None:
         """Write a document, replacing its previous version. With a writer: in one of its transactions."""

@@ -77,12 +77,12 @@ class _Reader:
         _, size = struct.unpack(">ii", self._take(8))
         if size < 0:
             raise self._wrong("the size of the map")
-        found = {}
+        entries = {}
         for _ in range(size):
             key = self._bytes()
-            found[key] = self._bytes()
+            entries[key] = self._bytes()
         self._expect(_END, "the end of the map")
-        return found
+        return entries
 
     def _bytes(self) -> Bytes:
         """A byte array, a reference to an earlier one, or null."""
@@ -100,9 +100,9 @@ class _Reader:
         (length,) = struct.unpack(">i", self._take(4))
         if length < 0:
             raise self._wrong("the length of a byte array")
-        found = self._take(length)
-        self._handles.append(found)
-        return found
+        data = self._take(length)
+        self._handles.append(data)
+        return data
 
     def _another(self) -> Bytes:
         """A byte array after the first one, which is the usual case; None for anything else."""
@@ -113,9 +113,9 @@ class _Reader:
         if end > len(self._data):
             return None
         self._at = end
-        found = self._data[begin:end]
-        self._handles.append(found)
-        return found
+        data = self._data[begin:end]
+        self._handles.append(data)
+        return data
 
     def _bytes_class(self) -> None:
         if not self._knows_bytes:

@@ -109,8 +109,8 @@ class OffsetJournal:
 
     def pending(self, connector: str) -> PlannedChange | None:
         """The unfinished change of a connector, if any."""
-        found = self._documents.get(_INTENT + connector)
-        return None if found is None else _intent(found)
+        document = self._documents.get(_INTENT + connector)
+        return None if document is None else _intent(document)
 
     def all_pending(self) -> list[PlannedChange]:
         """Unfinished changes of all connectors."""
@@ -120,8 +120,8 @@ class OffsetJournal:
     def history(self, connector: str) -> list[PastChange]:
         """Completed changes of a connector, newest first."""
         keys = (_history_key(connector, slot) for slot in range(MAX_HISTORY))
-        found = [_past(document) for key in keys if (document := self._documents.get(key)) is not None]
-        return sorted(found, key=lambda past: past.number, reverse=True)
+        entries = [_past(document) for key in keys if (document := self._documents.get(key)) is not None]
+        return sorted(entries, key=lambda past: past.number, reverse=True)
 
     async def read_to_end(self) -> None:
         """Apply every record that is in the topic now."""
@@ -147,5 +147,5 @@ def _past(d: Mapping[str, Any]) -> PastChange:
     return PastChange(**{**d, **more, "before": _entries(d["before"]), "after": _entries(d["after"])})
 
 
-def _entries(found: Any) -> tuple[OffsetEntry, ...]:
-    return tuple((partition, offset) for partition, offset in found)
+def _entries(entries: Any) -> tuple[OffsetEntry, ...]:
+    return tuple((partition, offset) for partition, offset in entries)

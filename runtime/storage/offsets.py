@@ -53,13 +53,13 @@ class OffsetStore:
 
     def offsets(self, name: str) -> list[SourceOffset]:
         """Offsets of a connector, one for each partition."""
-        found = []
+        offsets = []
         for spellings in self._spellings(name).values():
             latest = max(spellings, key=lambda s: s.age)
             if latest.offset is not None:
                 partition: Any = latest.partition  # may be null
-                found.append(SourceOffset(partition, latest.offset, latest.raw_key.decode()))
-        return found
+                offsets.append(SourceOffset(partition, latest.offset, latest.raw_key.decode()))
+        return offsets
 
     def known(self, name: str) -> set[str]:
         """Partitions of a connector with a record in this topic, resets included, as canonical text."""
@@ -71,7 +71,7 @@ class OffsetStore:
 
     def written(self, name: str) -> dict[str, int]:
         """When the offset of each partition (as canonical text) was written, in milliseconds since 1970."""
-        return {text: max(s.age for s in found)[0] for text, found in self._spellings(name).items()}
+        return {text: max(s.age for s in spellings)[0] for text, spellings in self._spellings(name).items()}
 
     async def alter(
         self, name: str, offsets: Sequence[tuple[Partition, Offset]], writer: TransactionalWriter | None = None
@@ -126,10 +126,10 @@ class OffsetStore:
 
     def _spellings(self, name: str) -> dict[str, list[_Stored]]:
         """The latest records of a connector, by partition."""
-        found: dict[str, list[_Stored]] = {}
+        spellings: dict[str, list[_Stored]] = {}
         for stored in self._stored.get(name, {}).values():
-            found.setdefault(canonical(stored.partition), []).append(stored)
-        return found
+            spellings.setdefault(canonical(stored.partition), []).append(stored)
+        return spellings
 
 
 def _connector(record: LogRecord) -> str | None:

@@ -95,8 +95,8 @@ class StatusStore:
 
     def reporters(self, name: str) -> set[str]:
         """The ids of the workers that have written the statuses of a connector and its tasks."""
-        found = [self._connectors.get(name), *self._tasks.get(name, {}).values()]
-        return {status.worker_id for status in found if status is not None}
+        statuses = [self._connectors.get(name), *self._tasks.get(name, {}).values()]
+        return {status.worker_id for status in statuses if status is not None}
 
     def changes(self, name: str) -> int:
         """The number of changes to the statuses of a connector and its tasks, to check whether a view is current."""
@@ -130,9 +130,9 @@ class StatusStore:
 
     def put_topic(self, task: TaskId, topic: str) -> None:
         """Record that a task has used a topic."""
-        found = {"name": topic, "connector": task.connector, "task": task.task}
+        record = {"name": topic, "connector": task.connector, "task": task.task}
         self._put(
-            _topic_key(topic, task.connector), {"topic": {**found, "discoverTimestamp": int(self._clock() * 1000)}}
+            _topic_key(topic, task.connector), {"topic": {**record, "discoverTimestamp": int(self._clock() * 1000)}}
         )
 
     def remove_connector(self, name: str) -> None:
@@ -248,8 +248,8 @@ class StatusStore:
         return int(self._clock() * 1000) if self._record_time is None else self._record_time
 
     def _take_topic(self, rest: str, value: dict[str, Any] | None) -> None:
-        topic, found, name = rest.partition(_OF)
-        if not found:
+        topic, separator, name = rest.partition(_OF)
+        if not separator:
             raise MalformedRecord("not a topic's status")
         task = None
         if value is not None:

@@ -20,10 +20,10 @@ def listen(host: str, port: int, backlog: int) -> list[socket.socket]:
 
 
 def _listen(host: str, port: int, backlog: int) -> list[socket.socket]:
-    found = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    infos = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     absent, listeners = OSError(errno.EADDRNOTAVAIL, f"{host} has no address"), list[socket.socket]()
     try:
-        for family, address in dict.fromkeys((family, address) for family, _, _, _, address in found):
+        for family, address in dict.fromkeys((family, address) for family, _, _, _, address in infos):
             place = (address[0], port, *address[2:])
             try:
                 listener = socket.create_server(place, family=family, backlog=backlog)

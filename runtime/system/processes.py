@@ -66,8 +66,8 @@ def end_with_parent() -> None:
 def peer(connection: socket.socket) -> tuple[int, int]:
     """Pid and user id of the process at the other end of a Unix socket, as reported by the kernel."""
     if _LINUX:
-        found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        pid, uid, _ = _CREDENTIALS.unpack(found)
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        pid, uid, _ = _CREDENTIALS.unpack(credentials)
         return pid, uid
     return connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERPID), os.getuid()  # the socket's folder excludes other users
 

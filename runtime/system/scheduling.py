@@ -41,10 +41,10 @@ class ProcessTree:
         self._pid = pid
 
     def __iter__(self) -> Iterator[int]:
-        found = [self._pid]
-        for pid in found:  # which grows meanwhile
+        pids = [self._pid]
+        for pid in pids:  # which grows meanwhile
             yield pid
-            found += _children(pid)
+            pids += _children(pid)
 
 
 class Delay:
@@ -67,13 +67,13 @@ class Delay:
 
 
 def _children(pid: int) -> Sequence[int]:
-    found: list[int] = []
+    children: list[int] = []
     for thread in _threads(pid):
         try:
-            found += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_bytes().split())
+            children += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_bytes().split())
         except OSError:  # the thread has ended
             continue
-    return found
+    return children
 
 
 MAX_STRETCH = 5

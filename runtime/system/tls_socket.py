@@ -102,8 +102,8 @@ class TlsSocket:
             return
 
     def _check(self, fingerprint: str) -> None:
-        found = hashlib.sha256(self._tls.getpeercert(binary_form=True) or b"").hexdigest()
-        if not hmac.compare_digest(found, fingerprint):
+        actual = hashlib.sha256(self._tls.getpeercert(binary_form=True) or b"").hexdigest()
+        if not hmac.compare_digest(actual, fingerprint):
             raise PinError("the server's certificate is not the expected one")
 
     def _receive(self) -> None:

@@ -50,19 +50,19 @@ def _casts(spec: list[str]) -> tuple[dict[str, Type], Type | None]:
 
 
 def _type(text: str) -> Type:
-    found = Type.__members__.get(text.upper())
-    if found is None:
+    target = Type.__members__.get(text.upper())
+    if target is None:
         raise ConfigError(
             "Invalid value java.lang.IllegalArgumentException: No enum constant "
             f"org.apache.kafka.connect.data.Schema.Type.{text.upper()} for configuration Invalid type found in casting "
             f"spec: {text}"
         )
-    if found not in CASTABLE:
+    if target not in CASTABLE:
         listed = ", ".join(kind.name for kind in CASTABLE)
         raise ConfigError(
-            f"Cast transformation does not support casting to {found.name}; supported types are [{listed}]"
+            f"Cast transformation does not support casting to {target.name}; supported types are [{listed}]"
         )
-    return found
+    return target
 
 
 class CastValue(KeyOrValueTransformation):

@@ -129,8 +129,8 @@ def _follow(value: Any, way: tuple[str, ...], default: Any) -> Any:
             return None
         if not isinstance(value, Mapping):
             raise DataError(f"Only Struct objects supported for [{_PURPOSE}], found: {java_class(value)}")
-    found = value.get(way[-1])
-    return default if found is None else found
+    leaf = value.get(way[-1])
+    return default if leaf is None else leaf
 
 
 def _follow_all(column: Column, way: tuple[str, ...], default: Any) -> Column:

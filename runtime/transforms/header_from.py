@@ -95,29 +95,29 @@ class HeaderFromValue(Transformation):
     ) -> Iterable[Header]:
         """One header for each record."""
         if schema is None:
-            found: Column = columns.get(name) or ConstantColumn(None, count)
+            column: Column = columns.get(name) or ConstantColumn(None, count)
         else:
-            schema, found = schema.field(name), columns[name]
+            schema, column = schema.field(name), columns[name]
             if schema is None:
                 raise MixedBatchError
-            found = fill_nulls(found, schema.default) if self._fill else found
-            if not schema.optional and None in found:
+            column = fill_nulls(column, schema.default) if self._fill else column
+            if not schema.optional and None in column:
                 raise MixedBatchError
-        return zip(repeat(header), repeat(schema), found, strict=False)
+        return zip(repeat(header), repeat(schema), column, strict=False)
 
     def _typed(self, schema: Schema, fields: Mapping[str, Any]) -> Headers:
         return [(header, *self._field(schema, fields, name)) for name, header in self._pairs]
 
     def _field(self, schema: Schema, fields: Mapping[str, object], name: str) -> tuple[Schema, object]:
-        found = schema.field(name)
-        if found is None:
+        field_schema = schema.field(name)
+        if field_schema is None:
             raise NullPointerError(f"Field does not exist: {name}")
         value = fields.get(name)
         if value is None and self._fill:
-            value = found.default
-        if value is None and not found.optional:
-            raise DataError(f"A null value requires an optional schema but was {found.java_text}")
-        return found, value
+            value = field_schema.default
+        if value is None and not field_schema.optional:
+            raise DataError(f"A null value requires an optional schema but was {field_schema.java_text}")
+        return field_schema, value
 
     def _rest(self, schema: Schema) -> tuple[Schema, StructCopy]:
         rest = struct_schema({f.name: f.schema for f in schema.fields if f.name not in self._moved}, schema)

@@ -138,9 +138,9 @@ class InsertFieldValue(KeyOrValueTransformation):
             new.update(self._always)
             return new
         for what, name, _ in self._insertions:
-            found = self._value(what, record, typed)
-            if found is not None:
-                new[name] = found
+            inserted = self._value(what, record, typed)
+            if inserted is not None:
+                new[name] = inserted
         return new
 
     def _value(self, what: str, record: Record, typed: bool) -> Any:

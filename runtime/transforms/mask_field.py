@@ -85,7 +85,7 @@ class MaskFieldValue(KeyOrValueTransformation):
         return ValueBatch.struct(schema, {**old, **masks}, values.count)
 
     def _column(self, old: Column, schema: Schema | None) -> Column:
-        if len(found := value_types(old)) == 1 and found <= {
+        if len(types := value_types(old)) == 1 and types <= {
             str,
             int,
             float,
@@ -123,8 +123,8 @@ class MaskFieldValue(KeyOrValueTransformation):
         if type(value) is Decimal:
             return number
         if type(value) is float:
-            found = float(number) if number else 0.0
-            return single_value(found) if schema is not None and schema.type is Type.FLOAT32 else found
+            parsed = float(number) if number else 0.0
+            return single_value(parsed) if schema is not None and schema.type is Type.FLOAT32 else parsed
         bound = BOUNDS[schema.type if schema is not None else Type.INT64]
         return (low_bits(number) + bound) % (2 * bound) - bound
 

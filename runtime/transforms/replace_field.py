@@ -110,12 +110,14 @@ class ReplaceFieldValue(KeyOrValueTransformation):
         """The source field of a field with the new name. As in Apache's transformation, a renamed field takes
         precedence over a field that already has the name."""
         before = self._origins.get(name, name)
-        found = schema.field(before)
-        if found is None:
+        field_schema = schema.field(before)
+        if field_schema is None:
             raise DataError(f"{before} is not a valid field name")
-        if found.type is not wanted.type:
-            raise DataError(f'Invalid object for schema with type {wanted.type.name}: a {found.type.name} for "{name}"')
-        return Field(before, found)
+        if field_schema.type is not wanted.type:
+            raise DataError(
+                f'Invalid object for schema with type {wanted.type.name}: a {field_schema.type.name} for "{name}"'
+            )
+        return Field(before, field_schema)
 
     def _replaced(self, schema: Schema) -> tuple[Schema, list[str], list[str], StructCopy]:
         """The new schema, the old and the new names of its fields, and the copy of the fields."""

@@ -47,9 +47,9 @@ class RegexRouter(Transformation):
 
     def _renamed(self, topic: str) -> str:
         matches = LimitedMatch(self._regex)
-        if not matches(topic) or (found := matches.search(topic)) is None:
+        if not matches(topic) or (match := matches.search(topic)) is None:
             return topic
-        return topic[: found.start()] + self._replacement.expand(found) + topic[found.end() :]
+        return topic[: match.start()] + self._replacement.expand(match) + topic[match.end() :]
 
 
 class TimestampRouter(Transformation):

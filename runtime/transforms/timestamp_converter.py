@@ -139,12 +139,12 @@ class TimestampConverterValue(KeyOrValueTransformation):
         if schema.type is not Type.STRUCT:
             raise DataError("Cannot list fields on non-struct type")
         fields = [Field(f.name, self._target_of(f.schema)) if f.name == self._field else f for f in schema.fields]
-        found = schema.field(self._field)
+        field_schema = schema.field(self._field)
         changed = with_fields(schema, fields)
-        if found is None or _holds_times(found):
+        if field_schema is None or _holds_times(field_schema):
             return changed, None, StructCopy(schema, self._fill, changed)
         before = list(takewhile(lambda field: field.name != self._field, fields))  # their errors are reported first
-        return changed, found, StructCopy(schema, self._fill, changed.replace(fields=tuple(before)))
+        return changed, field_schema, StructCopy(schema, self._fill, changed.replace(fields=tuple(before)))
 
     def _converted(self, value: Any) -> Any:
         if value is None:

@@ -63,9 +63,9 @@ class ValueToKey(Transformation):
     def _key_schema(self, schema: Schema) -> tuple[Schema, StructCopy]:
         fields: dict[str, Schema] = {}
         for name in self._fields:
-            found = schema.field(name)
-            if found is None:
+            field_schema = schema.field(name)
+            if field_schema is None:
                 raise DataError(f"Field does not exist: {name}")
-            fields[name] = found
+            fields[name] = field_schema
         key_schema = struct_schema(fields)
         return key_schema, StructCopy(schema, self._fill, key_schema)

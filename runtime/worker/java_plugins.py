@@ -32,8 +32,8 @@ class WorkerJava:
         from runtime.java.discovery.java_plugin import JavaPluginType
         from runtime.java.plugins.worker_plugins import JavaConfigProvider
 
-        found = _find(props, cls, JavaPluginType.CONFIG_PROVIDER, "ConfigProvider")
-        return None if found is None else JavaConfigProvider(self._running(props), found, parameters)
+        plugin = _find(props, cls, JavaPluginType.CONFIG_PROVIDER, "ConfigProvider")
+        return None if plugin is None else JavaConfigProvider(self._running(props), plugin, parameters)
 
     def policy(self, props: Mapping[str, str], cls: str) -> ClientPolicy | None:
         from runtime.java.discovery.java_plugin import JavaPluginType
@@ -42,8 +42,8 @@ class WorkerJava:
         suffix = "ConnectorClientConfigOverridePolicy"
         if cls.removeprefix(_OWN_POLICIES).removesuffix(suffix) in _OWN_NAMES:
             return None
-        found = _find(props, cls, JavaPluginType.OVERRIDE_POLICY, suffix)
-        return None if found is None else JavaClientPolicy(self._running(props), found, props)
+        plugin = _find(props, cls, JavaPluginType.OVERRIDE_POLICY, suffix)
+        return None if plugin is None else JavaClientPolicy(self._running(props), plugin, props)
 
     def _running(self, props: Mapping[str, str]) -> JavaHost:
         from runtime.java.host.host import JavaHost
@@ -101,7 +101,7 @@ def _settings(props: Mapping[str, str]) -> JvmSettings:
     from runtime.plugins.registry import java_names
 
     try:
-        found = host_settings(find_java(), _HEAP, more=props.get("headrace.java.options", "").split())
-        return replace(found, names=java_names(_folders(props)))
+        settings = host_settings(find_java(), _HEAP, more=props.get("headrace.java.options", "").split())
+        return replace(settings, names=java_names(_folders(props)))
     except JvmError as error:
         raise ConfigError(f"Java plugins cannot run: {error}") from error

@@ -116,10 +116,10 @@ class LoopMonitor:
     def _where(self) -> list[traceback.FrameSummary]:
         """The innermost frames without their source lines: reading source files while the loop holds the interpreter
         would take longer than the block itself."""
-        found: list[traceback.FrameSummary] = []
+        frames: list[traceback.FrameSummary] = []
         frame = sys._current_frames().get(self._thread)
-        while frame is not None and len(found) < _FRAMES:
+        while frame is not None and len(frames) < _FRAMES:
             code = frame.f_code
-            found.append(traceback.FrameSummary(code.co_filename, frame.f_lineno, code.co_name, lookup_line=False))
+            frames.append(traceback.FrameSummary(code.co_filename, frame.f_lineno, code.co_name, lookup_line=False))
             frame = frame.f_back
-        return found[::-1]
+        return frames[::-1]

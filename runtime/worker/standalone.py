@@ -32,15 +32,15 @@ class ConnectorFileError(ConfigError):
 
 def read_all(files: Sequence[str]) -> list[tuple[str, CreateRequest]]:
     """Each file with its request. ConnectorFileError if a file is invalid, or two files name the same connector."""
-    found = [(file, read(Path(file))) for file in files]
+    requests = [(file, read(Path(file))) for file in files]
     first: dict[str, str] = {}
-    for file, request in found:
+    for file, request in requests:
         if request.name in first:
             raise ConnectorFileError(
                 f"{file}: {first[request.name]} also defines the connector {request.name}; rename one of them"
             )
         first[request.name] = file
-    return found
+    return requests
 
 
 def read(path: Path) -> CreateRequest:

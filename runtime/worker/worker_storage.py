@@ -71,11 +71,11 @@ def admin_settings(config: WorkerConfig) -> dict[str, object]:
 
 def client_warnings(config: WorkerConfig) -> list[str]:
     """Warnings about Kafka client properties of the worker's file that have no effect here."""
-    found = list(client_config(config.originals, "admin").warnings)
+    warnings = list(client_config(config.originals, "admin").warnings)
     for kind in ("producer", "consumer", "admin"):
-        found += (f"{kind}.: {warning}" for warning in client_config(config.originals, kind, {}).warnings)
+        warnings += (f"{kind}.: {warning}" for warning in client_config(config.originals, kind, {}).warnings)
     https = any(listener.scheme == "https" for listener in config.listeners)
-    return [w for w in dict.fromkeys(found) if not (https and w.startswith("ssl."))]  # https listeners use them
+    return [w for w in dict.fromkeys(warnings) if not (https and w.startswith("ssl."))]  # https listeners use them
 
 
 def lease_remaining(member: GroupMember | None) -> Callable[[], float]:

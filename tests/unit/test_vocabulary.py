@@ -45,7 +45,10 @@ GONE = {
 }
 # By half: the words that are no identifiers there, with what to write instead.
 IDENTIFIERS_GONE = {
-    "runtime": {"answer": "response", "answers": "responses", "json_answer": "json_response"},
+    "runtime": {
+        "answer": "response", "answers": "responses", "found": "what it is: matches, …", "json_answer": "json_response",
+        "one": "what it is",
+    },
     "tui": {
         "answer": "response", "answers": "responses", "dial": "open_connection", "found": "what it is: matches, …",
         "heard": "the event: take_snapshot, last_seen, …", "ink": "style", "narrate": "report", "one": "what it is",

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tui.commands.arguments import duration, flag, option, optional_positional, options, positional, positionals
-from tui.commands.base import Command, CommandContext, Danger, refuse
+from tui.commands.base import Command, Danger, refuse
+from tui.commands.context import CommandContext
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import require_confirmation
 from tui.contexts.profiles import Contexts, Profile, profile_of
@@ -24,7 +25,7 @@ class GetContexts(Command):
     local = True
 
     async def run(self, context: CommandContext) -> Result:
-        contexts = context.profiles.load()
+        contexts = context.cluster.profiles.load()
         return Result(
             [_document(contexts, name) for name in contexts.names],
             Table(("CURRENT", "NAME", "URL", "TRAITS"), tuple(_row(contexts, name) for name in contexts.names)),
@@ -71,7 +72,7 @@ class CurrentContext(Command):
     local = True
 
     async def run(self, context: CommandContext) -> Result:
-        current = context.profiles.load().current
+        current = context.cluster.profiles.load().current
         if not current:
             raise NotFound("there is no current context", 404, "choose one with: config use-context NAME")
         return Result({"name": current}, text=current, names=(current,))
@@ -121,7 +122,7 @@ class SetContext(Command):
             refuse(pair.find("=") < 1, f"{pair}: expected NAME=VALUE")
 
     async def run(self, context: CommandContext) -> Result:
-        contexts = context.profiles.load()
+        contexts = context.cluster.profiles.load()
         before = contexts.table(self.name)
         refuse(not before.get("url") and not self._urls(), f"context {self.name!r} does not exist yet: give its URL")
         profile = profile_of(self.name, {**before, **self._given()})
@@ -129,9 +130,9 @@ class SetContext(Command):
             headers={**profile.headers, **_pairs(self.header)},
             client={**profile.client, **_pairs(self.client)},
         )
-        context.profiles.put(profile)
+        context.cluster.profiles.put(profile)
         if not contexts.names:
-            context.profiles.use(self.name)
+            context.cluster.profiles.use(self.name)
         return confirmation([TargetOutcome(self.name, "changed" if before else "created")])
 
     def _urls(self) -> list[str]:
@@ -167,7 +168,7 @@ class UseContext(Command):
     name = positional("NAME")
 
     async def run(self, context: CommandContext) -> Result:
-        context.profiles.use(self.name)
+        context.cluster.profiles.use(self.name)
         return confirmation([TargetOutcome(self.name, "is the current context")])
 
 
@@ -183,16 +184,16 @@ class RemoveContext(Command):
     yes = flag("-y", "--yes", help="do not ask for confirmation")
 
     async def run(self, context: CommandContext) -> Result:
-        contexts = context.profiles.load()
-        context.profiles.require(contexts, self.name)
-        if self.name == context.screen_profile:
+        contexts = context.cluster.profiles.load()
+        context.cluster.profiles.require(contexts, self.name)
+        if self.name == context.terminal.screen_profile:
             raise UsageError(f"the screen shows context {self.name}", "switch to another context first, then remove it")
         is_current = self.name == contexts.current
         if self.dry_run:
             more = "; there will be no current context" if is_current else ""
             return confirmation([TargetOutcome(self.name, f"would be removed, including its secrets{more}")])
-        require_confirmation(context, self.yes, "remove the context", [self.name])
-        context.profiles.remove(self.name)
+        require_confirmation(context.terminal, self.yes, "remove the context", [self.name])
+        context.cluster.profiles.remove(self.name)
         more = "; there is no current context now" if is_current else ""
         return confirmation([TargetOutcome(self.name, f"removed{more}")])
 
@@ -208,19 +209,19 @@ class ImportKcctl(Command):
     async def run(self, context: CommandContext) -> Result:
         from tui.contexts.kcctl import read
 
-        imported = read(context.read(self.file or "~/.kcctl"), self.file or "~/.kcctl")
-        contexts = context.profiles.load()
+        imported = read(context.files.read(self.file or "~/.kcctl"), self.file or "~/.kcctl")
+        contexts = context.cluster.profiles.load()
         outcomes = []
         for profile in imported.profiles.values():
             if profile.name in contexts.names:
                 outcomes.append(TargetOutcome(profile.name, "skipped: a context of this name exists"))
                 continue
             try:
-                context.profiles.put(profile)
+                context.cluster.profiles.put(profile)
             except UsageError as error:
                 outcomes.append(TargetOutcome(profile.name, f"skipped: {error.message}", error.exit_code))
                 continue
             outcomes.append(TargetOutcome(profile.name, "imported"))
-        if not contexts.current and imported.current in context.profiles.load().profiles:
-            context.profiles.use(imported.current)
+        if not contexts.current and imported.current in context.cluster.profiles.load().profiles:
+            context.cluster.profiles.use(imported.current)
         return confirmation(outcomes)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tui.commands.arguments import positionals
-from tui.commands.base import Command, CommandContext
+from tui.commands.base import Command
+from tui.commands.context import CommandContext
 from tui.commands.registry import commands, find
 from tui.commands.result import Result
 

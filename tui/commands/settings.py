@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tui.appearance import settings
-from tui.commands.base import Command, CommandContext
+from tui.commands.base import Command
+from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, Table
 from tui.contexts.profiles import SECRET_KEYS, Profile
 from tui.contexts.secrets import shown
@@ -28,17 +29,17 @@ class Config(Command):
     local = True
 
     async def run(self, context: CommandContext) -> Result:
-        rows = (*_files(context), *_cluster(context), *_screen(context), *_environment())
+        rows = (*_files(context.cluster), *_cluster(context.cluster), *_screen(context), *_environment())
         raw = [{"setting": setting, "value": value, "from": origin} for setting, value, origin in rows]
         return Result(raw, Table(("SETTING", "VALUE", "FROM"), rows), names=tuple(row[0] for row in rows))
 
 
-def _files(context: CommandContext) -> Iterator[Row]:
+def _files(cluster: CommandCluster) -> Iterator[Row]:
     from tui.wire.audit import audit_file
 
-    folder = context.profiles.path.parent
+    folder = cluster.profiles.path.parent
     config, state = _origin("XDG_CONFIG_HOME"), _origin("XDG_STATE_HOME")
-    yield "contexts file", _existing(str(context.profiles.path)), config
+    yield "contexts file", _existing(str(cluster.profiles.path)), config
     yield "settings file", _existing(str(folder / settings.FILE)), config
     yield "themes folder", _existing(str(folder / "themes")), config
     yield "audit log", _existing(str(audit_file())), state
@@ -52,9 +53,9 @@ def _existing(path: str) -> str:
     return path if os.path.exists(path) else f"{path} (missing)"  # noqa: PTH110 - avoids importing pathlib
 
 
-def _cluster(context: CommandContext) -> Iterator[Row]:
+def _cluster(cluster: CommandCluster) -> Iterator[Row]:
     try:
-        profile = context.known_profile()
+        profile = cluster.known_profile()
     except HeadraceError as error:
         yield "context", "", str(error)
         return
@@ -93,19 +94,19 @@ def _client(name: str, value: str) -> str:
 
 
 def _screen(context: CommandContext) -> Iterator[Row]:
-    folder = context.profiles.path.parent
+    folder = context.cluster.profiles.path.parent
     mine, problems = settings.load(folder)
     theme: dict[str, Any] = {"environment": os.environ.get("HEADRACE_THEME"), settings.FILE: mine.theme}
     origin = next((where for where, value in theme.items() if value), "default")
     yield "theme", theme.get(origin) or _DEFAULT_THEME, origin
     for name, keys in mine.keys.items():
         yield f"keys.{name}", keys, settings.FILE
-    profile = context.known_profile()
+    profile = context.cluster.known_profile()
     rules, wrong_rules = rules_of(mine.rules, profile.name if profile else "")
     for number, rule in enumerate(rules, 1):
         yield f"rules.{number}", f"{rule.when.text}, {rule.severity}", settings.FILE
     problems += [f"{folder / settings.FILE}: {text}" for text in wrong_rules]
-    for text in dict.fromkeys([*problems, *context.settings_problems(folder)]):
+    for text in dict.fromkeys([*problems, *context.files.settings_problems(folder)]):
         yield "mistake", text.replace(f"{folder}/", ""), ""
 
 

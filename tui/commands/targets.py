@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from tui.commands.base import CommandContext
+from tui.commands.context import CommandTerminal
 from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.errors import HeadraceError, NotFound, Unreachable
 from tui.patterns import Pattern
@@ -84,7 +84,7 @@ async def for_each(names: Iterable[str], act: Callable[[str], Awaitable[TargetOu
     return confirmation(outcomes)
 
 
-def require_confirmation(context: CommandContext, yes: bool, verb: str, names: Sequence[str]) -> None:
+def require_confirmation(terminal: CommandTerminal, yes: bool, verb: str, names: Sequence[str]) -> None:
     """Asks once for all targets. Raises HeadraceError if the user declines."""
-    if not yes and not context.confirm(f"{verb} {', '.join(names)}?"):
+    if not yes and not terminal.confirm(f"{verb} {', '.join(names)}?"):
         raise HeadraceError(f"{verb} {', '.join(names)}: not confirmed; nothing was changed")

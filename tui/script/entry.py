@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tui import session
 from tui.client.calls import drive
 from tui.client.client import Connect
-from tui.commands.base import CommandContext
+from tui.commands.context import CommandCluster, CommandContext, CommandFiles, CommandTerminal
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, UsageError
 from tui.script.asking import asker
@@ -103,23 +103,26 @@ def run(options: ScriptOptions) -> int:
     # Not splitlines(): JSON may contain its other separators.
     texts = _read(options.script, stdin_taken=False).split("\n") if options.script else list(options.commands)
     context = CommandContext(
-        cluster.open_connection,
-        profile=cluster.profile,
-        profiles=cluster.profiles,
-        report=printer.report,
-        terminal=printer.signal if sys.stderr.isatty() else None,
-        emit=printer.item,
-        known_profile=cluster.known,
-        settings_problems=options.settings_problems,
-        read=lambda path: _read(path, stdin_taken=options.script == "-"),
-        connect_other=cluster.connect_other,
-        confirm=asker(is_script=bool(options.script)),
+        CommandCluster(
+            cluster.open_connection,
+            cluster.profile,
+            cluster.profiles,
+            known_profile=cluster.known,
+            connect_other=cluster.connect_other,
+        ),
+        CommandFiles(lambda path: _read(path, stdin_taken=options.script == "-"), options.settings_problems),
+        CommandTerminal(
+            printer.report,
+            asker(is_script=bool(options.script)),
+            printer.item,
+            printer.signal if sys.stderr.isatty() else None,
+        ),
     )
     with _ends_on_sigterm():
         try:
             return run_texts(texts, context, printer, options.keep_going, numbered=bool(options.script))
         finally:
-            drive(context.close())
+            drive(context.cluster.close())
             cluster.detach()
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from tui.client.calls import drive
-from tui.commands.base import Command, CommandContext, execute
+from tui.commands.base import Command, execute
+from tui.commands.context import CommandContext
 from tui.commands.result import Result, common_code
 from tui.errors import DONE, USAGE, HeadraceError, UsageError
 from tui.formatting import MESSAGE_LENGTH, cut, joined_lines

@@ -209,10 +209,14 @@ class _MessageColumns:
     @cached_property
     def timestamps(self) -> tuple[Column, Column]:
         """Types and times."""
-        found = [message.timestamp() for message in self.messages]
-        kinds = dict(found)
-        types = [kind - 1 for kind, _ in found] if len(kinds) > 1 else ConstantColumn(found[0][0] - 1, len(found))
-        return types, list(map(itemgetter(1), found))
+        timestamps = [message.timestamp() for message in self.messages]
+        kinds = dict(timestamps)
+        types = (
+            [kind - 1 for kind, _ in timestamps]
+            if len(kinds) > 1
+            else ConstantColumn(timestamps[0][0] - 1, len(timestamps))
+        )
+        return types, list(map(itemgetter(1), timestamps))
 
 
 def one_each(headers: Sequence[Headers | None]) -> Sequence[Headers | None]:

@@ -39,8 +39,8 @@ class ConstantColumn(Sequence[Any]):
 
     def __getitem__(self, index: Any) -> Any:
         """IndexError behind the end, which ends every iteration by index."""
-        found = range(self._count)[index]
-        return ConstantColumn(self.value, len(found)) if isinstance(found, range) else self.value
+        selected = range(self._count)[index]
+        return ConstantColumn(self.value, len(selected)) if isinstance(selected, range) else self.value
 
 
 class StructColumn(Sequence[dict[str, Any]]):
@@ -127,8 +127,8 @@ class ValueBatch:
         if self._rows is None and self.utf8 is not None:
             self._rows = _decoded(self.utf8)
         if self._rows is None:
-            found = StructColumn(self._columns or {}, self.count)
-            self._rows = found.rows if self.layout is None else [_java_map(row, self.layout) for row in found]
+            rows = StructColumn(self._columns or {}, self.count)
+            self._rows = rows.rows if self.layout is None else [_java_map(row, self.layout) for row in rows]
         return self._rows
 
     @property
@@ -157,8 +157,8 @@ class ValueBatch:
     @property
     def all_null(self) -> bool | None:
         """True if all values are null, False if none is, None if only some are."""
-        found = set() if self._rows is None or self._columns is not None else value_types(self._rows)
-        return type(None) in found if len(found) == 1 or type(None) not in found else None
+        types = set() if self._rows is None or self._columns is not None else value_types(self._rows)
+        return type(None) in types if len(types) == 1 or type(None) not in types else None
 
     def with_schema(self, schema: Schema | None) -> ValueBatch:
         """The same values under another schema."""
@@ -170,8 +170,8 @@ class ValueBatch:
 
 def _decoded(texts: Sequence[bytes]) -> list[str]:
     """Decodes all texts in one call, joined by line feeds, unless a text has one."""
-    found = b"\n".join(texts).decode("utf-8", "surrogateescape").split("\n")
-    return found if len(found) == len(texts) else [text.decode("utf-8", "surrogateescape") for text in texts]
+    decoded = b"\n".join(texts).decode("utf-8", "surrogateescape").split("\n")
+    return decoded if len(decoded) == len(texts) else [text.decode("utf-8", "surrogateescape") for text in texts]
 
 
 def _keys(rows: Column) -> tuple[str, ...]:
@@ -180,9 +180,9 @@ def _keys(rows: Column) -> tuple[str, ...]:
         return tuple(rows.columns)
     if set(map(type, rows)) != {dict}:
         raise MixedBatchError
-    found = set(map(tuple, rows))
-    names = found.pop()
-    if found or set(map(type, names)) != {str}:
+    layouts = set(map(tuple, rows))
+    names = layouts.pop()
+    if layouts or set(map(type, names)) != {str}:
         raise MixedBatchError
     return names
 

@@ -42,9 +42,9 @@ def _struct(value: Mapping[str, Any], schema: Schema) -> str:
     """Fields in the schema's order; null fields are omitted."""
     fields = []
     for field in schema.fields:
-        found = value.get(field.name)
-        if found is not None:
-            fields.append(f"{field.name}={java_text(found, field.schema)}")
+        field_value = value.get(field.name)
+        if field_value is not None:
+            fields.append(f"{field.name}={java_text(field_value, field.schema)}")
     return "Struct{" + ",".join(fields) + "}"
 
 
@@ -88,12 +88,12 @@ def map_order(value: Mapping[Any, Any], keys: Schema | None = None) -> list[Any]
         return _by_bucket(list(value), 16, single)
     if hasattr(value, "order"):
         return value.order()
-    found = list(value)
+    items = list(value)
     buckets = 1
     capacity = value.capacity if hasattr(value, "capacity") else value.copied * 4 // 3 + 1
     while buckets < capacity:
         buckets *= 2
-    return _by_bucket(_by_bucket(found[: value.copied], 16, single) + found[value.copied :], buckets, single)
+    return _by_bucket(_by_bucket(items[: value.copied], 16, single) + items[value.copied :], buckets, single)
 
 
 def _by_bucket(keys: list[Any], buckets: int, single: bool) -> list[Any]:

@@ -34,18 +34,18 @@ def java_texts(values: ValueBatch) -> Sequence[str]:
 def _texts(column: Column, schema: Schema | None) -> Sequence[str]:
     if type(column) is ConstantColumn:
         return ConstantColumn(java_text(column.value, schema), len(column))
-    found = value_types(column)
-    if found == {str}:
+    types = value_types(column)
+    if types == {str}:
         return column
-    if found == {int}:
+    if types == {int}:
         return _whole_numbers(column)
-    if found == {float} and (schema is None or schema.type is Type.FLOAT64):
+    if types == {float} and (schema is None or schema.type is Type.FLOAT64):
         return _floats(column)
-    if found <= _NAMED_TYPES:
+    if types <= _NAMED_TYPES:
         return [_NAMED[value] for value in column]
-    if found == {str, type(None)}:
+    if types == {str, type(None)}:
         return ["null" if value is None else value for value in column]
-    if schema is not None and schema.type is Type.STRUCT and found == {dict}:
+    if schema is not None and schema.type is Type.STRUCT and types == {dict}:
         try:
             return _structs(schema, ValueBatch(schema, column))
         except MixedBatchError:

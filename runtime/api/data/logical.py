@@ -61,10 +61,10 @@ def decimal_to_bytes(schema: Schema, value: Decimal) -> bytes:
     scale = scale_of(schema)
     if not isinstance(value, Decimal) or not value.is_finite():
         raise DataError(f"Invalid value for Decimal: {value!r}")
-    found = -int(value.as_tuple().exponent)
-    if found != scale:
+    actual = -int(value.as_tuple().exponent)
+    if actual != scale:
         raise DataError(f"Decimal value has mismatching scale for given Decimal schema. Schema has scale {scale}, "
-                        f"value has scale {found}.")  # fmt: skip
+                        f"value has scale {actual}.")  # fmt: skip
     unscaled = int(value.scaleb(scale, _EXACT))
     return unscaled.to_bytes((8 + (unscaled if unscaled >= 0 else -1 - unscaled).bit_length()) // 8, "big", signed=True)
 

@@ -83,21 +83,21 @@ def _project_struct(source: Schema, value: Any, target: Schema) -> dict[str, Any
     """Validates each field, as Java's Struct does."""
     projected: dict[str, Any] = {}
     for field in target.fields:
-        found: Any
+        target_value: Any
         known = source.field(field.name)
         if known is not None:
-            found = field_value(source, value, field.name)
+            target_value = field_value(source, value, field.name)
             try:
-                found = project(known, found, field.schema)
+                target_value = project(known, target_value, field.schema)
             except ProjectionError as error:
                 raise ProjectionError(f"Error projecting {field.name}") from error
         elif field.schema.optional:
             continue
-        elif (found := field.schema.default) is None:
+        elif (target_value := field.schema.default) is None:
             named = f"{source.name}:" if source.name is not None else ""
             raise ProjectionError(
                 f"Required field `{field.name}` is missing from source schema: Schema{{{named}{source.type.name}}}"
             )
-        validate_value(field.schema, found, field.name)
-        projected[field.name] = found
+        validate_value(field.schema, target_value, field.name)
+        projected[field.name] = target_value
     return projected

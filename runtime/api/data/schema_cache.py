@@ -27,11 +27,11 @@ class SchemaCache(Generic[T]):
         """The result for this schema or for an equal one."""
         if schema is self._last:
             return self._made
-        found = self._by_id.get(id(schema))
-        if found is None:
+        cached = self._by_id.get(id(schema))
+        if cached is None:
             if len(self._by_id) >= _MAX_SCHEMAS:
                 self._by_id.clear()
             equal = next((entry for entry in self._by_id.values() if entry[0] == schema), None)
-            found = self._by_id[id(schema)] = (schema, equal[1] if equal is not None else self._make(schema))
-        self._last, self._made = found
+            cached = self._by_id[id(schema)] = (schema, equal[1] if equal is not None else self._make(schema))
+        self._last, self._made = cached
         return self._made

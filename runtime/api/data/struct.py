@@ -47,8 +47,8 @@ class Struct(dict[str, Any]):
 
 def field_value(schema: Schema, struct: Mapping[str, Any], name: str, fill: bool = True) -> Any:
     """A field of any struct, or its default if it is null and `fill` is set; DataError if there is no such field."""
-    found = schema.field(name)
-    if found is None:
+    field = schema.field(name)
+    if field is None:
         raise DataError(f"{name} is not a valid field name")
     value = struct.get(name)
-    return found.default if value is None and fill else value
+    return field.default if value is None and fill else value

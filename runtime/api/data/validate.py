@@ -74,9 +74,9 @@ def validate_struct(schema: Schema, value: Mapping[str, Any]) -> None:
     """Raises DataError if a field does not match its schema; null is valid for optional fields and those with a
     default."""
     for field in schema.fields:
-        found = value.get(field.name)
-        if found is not None or (field.schema.default is None and not field.schema.optional):
-            validate_value(field.schema, found, field.name)
+        field_value = value.get(field.name)
+        if field_value is not None or (field.schema.default is None and not field.schema.optional):
+            validate_value(field.schema, field_value, field.name)
 
 
 def _fits(schema: Schema, value: Any) -> bool:

@@ -99,9 +99,9 @@ def _time_of_day(values: dict[CalendarField, int], stamps: dict[CalendarField, i
     return seconds * 1000 + values.get(CalendarField.MILLISECOND, 0)
 
 
-def _both(stamps: dict[CalendarField, int], one: CalendarField, other: CalendarField) -> int:
+def _both(stamps: dict[CalendarField, int], first: CalendarField, other: CalendarField) -> int:
     """The stamp of the later field; 0 if one of them is missing."""
-    return max(stamps[one], stamps[other]) if one in stamps and other in stamps else 0
+    return max(stamps[first], stamps[other]) if first in stamps and other in stamps else 0
 
 
 _OF_MONTH = (CalendarField.DAY_OF_MONTH, CalendarField.WEEK_OF_MONTH, CalendarField.WEEKDAY_IN_MONTH)
@@ -109,21 +109,21 @@ _OF_MONTH = (CalendarField.DAY_OF_MONTH, CalendarField.WEEK_OF_MONTH, CalendarFi
 
 def _deciding(stamps: dict[CalendarField, int]) -> CalendarField:
     """The field that determines the day of the year or of the month."""
-    found = stamps.get
+    stamp_of = stamps.get
     latest: dict[CalendarField, int] = {
-        CalendarField.DAY_OF_MONTH: found(CalendarField.DAY_OF_MONTH, 0),
+        CalendarField.DAY_OF_MONTH: stamp_of(CalendarField.DAY_OF_MONTH, 0),
         CalendarField.WEEK_OF_MONTH: _both(stamps, CalendarField.WEEK_OF_MONTH, CalendarField.DAY_OF_WEEK),
         CalendarField.WEEKDAY_IN_MONTH: _both(stamps, CalendarField.WEEKDAY_IN_MONTH, CalendarField.DAY_OF_WEEK),
-        CalendarField.DAY_OF_YEAR: found(CalendarField.DAY_OF_YEAR, 0),
+        CalendarField.DAY_OF_YEAR: stamp_of(CalendarField.DAY_OF_YEAR, 0),
         CalendarField.WEEK_OF_YEAR: _both(stamps, CalendarField.WEEK_OF_YEAR, CalendarField.DAY_OF_WEEK),
     }
     if not any(latest.values()):
         latest = {
-            CalendarField.WEEK_OF_MONTH: found(CalendarField.WEEK_OF_MONTH, 0),
+            CalendarField.WEEK_OF_MONTH: stamp_of(CalendarField.WEEK_OF_MONTH, 0),
             CalendarField.WEEKDAY_IN_MONTH: max(
-                found(CalendarField.WEEKDAY_IN_MONTH, 0), found(CalendarField.DAY_OF_WEEK, 0)
+                stamp_of(CalendarField.WEEKDAY_IN_MONTH, 0), stamp_of(CalendarField.DAY_OF_WEEK, 0)
             ),
-            CalendarField.WEEK_OF_YEAR: found(CalendarField.WEEK_OF_YEAR, 0),
+            CalendarField.WEEK_OF_YEAR: stamp_of(CalendarField.WEEK_OF_YEAR, 0),
         }
     best = max(latest.values())
     if not best:

@@ -30,15 +30,15 @@ class ZoneName(NamedTuple):
 
 @cache
 def _names() -> list[tuple[str, ZoneName]]:
-    found: dict[str, ZoneName] = {}
+    zones: dict[str, ZoneName] = {}
     for line in files("runtime.api.java_compat").joinpath("zones.tsv").read_text("utf-8").splitlines():
         zone, saving, *names = line.split("\t")
         standard, daylight = [name.lower() for name in names[:2]], [name.lower() for name in names[2:]]
         for mine, other in zip(standard, daylight, strict=True):
-            found.setdefault(mine, ZoneName(zone, None if mine == other else 0))
+            zones.setdefault(mine, ZoneName(zone, None if mine == other else 0))
         for name in daylight:
-            found.setdefault(name, ZoneName(zone, int(saving) * 60_000 or None))
-    return list(found.items())
+            zones.setdefault(name, ZoneName(zone, int(saving) * 60_000 or None))
+    return list(zones.items())
 
 
 def zone_named(text: str, position: int) -> tuple[ZoneName, int] | None:
@@ -228,10 +228,10 @@ class FieldReader:
             self._zone_name()
 
     def _zone_name(self) -> None:
-        found = zone_named(self._text, self._position)
-        if found is None:
+        zone = zone_named(self._text, self._position)
+        if zone is None:
             raise ValueError(self._text)
-        (self._zone, saving), self._position = found
+        (self._zone, saving), self._position = zone
         if saving is not None:
             self._fields.clear(CalendarField.ZONE_OFFSET)
             self._fields.set(CalendarField.DST_OFFSET, saving)

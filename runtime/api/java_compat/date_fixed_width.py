@@ -64,11 +64,11 @@ def fixed_width_reader(tokens: Sequence[Token]) -> Callable[[str], dt.datetime |
     groups = [letters.index(letter) + 1 for letter in _WIDTHS if letter in letters]
 
     def read(text: str) -> dt.datetime | None:
-        found = match(text)
-        if found is None:
+        matched = match(text)
+        if matched is None:
             return None
         try:
-            return dt.datetime.fromisoformat(form % found.group(*groups))
+            return dt.datetime.fromisoformat(form % matched.group(*groups))
         except ValueError:  # a field is out of range
             return None
 

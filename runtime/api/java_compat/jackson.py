@@ -22,11 +22,11 @@ def beyond_bmp_escaped(text: bytes) -> bytes:
     return _BEYOND_BMP.sub(_surrogates, text)
 
 
-def _surrogates(found: re.Match[bytes]) -> bytes:
-    high, low = struct.unpack(">HH", found.group().decode().encode("utf-16-be"))
+def _surrogates(match: re.Match[bytes]) -> bytes:
+    high, low = struct.unpack(">HH", match.group().decode().encode("utf-16-be"))
     return b"\\u%04X\\u%04X" % (high, low)
 
 
-def _capitals(found: re.Match[bytes]) -> bytes:
-    escape = found.group()
+def _capitals(match: re.Match[bytes]) -> bytes:
+    escape = match.group()
     return escape if escape == b"\\\\" else b"\\u" + escape[2:].upper()

@@ -63,8 +63,8 @@ def _container(value: Any, schema: Schema | None) -> str:
 
 def _field(value: Mapping[str, Any], name: str, schema: Schema) -> str:
     """A null field has the text of its default."""
-    found = value.get(name)
-    return f"{_embedded(name, None)}:{_embedded(schema.default if found is None else found, schema)}"
+    field_value = value.get(name)
+    return f"{_embedded(name, None)}:{_embedded(schema.default if field_value is None else field_value, schema)}"
 
 
 def parse_literal(text: str) -> Literal:

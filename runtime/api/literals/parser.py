@@ -82,9 +82,9 @@ class LiteralParser:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise NotALiteral
-        found: Literal = read()
+        literal: Literal = read()
         self._depth -= 1
-        return found
+        return literal
 
     def _array(self) -> Literal:
         items = CommonSchema()
@@ -128,11 +128,11 @@ class LiteralParser:
 
     def _scalar(self, token: str, embedded: bool) -> Literal:
         digit = token[0].isdecimal()
-        found = self._time_of_tokens(token) if digit else None
-        if found is None and (digit or token[0] in "+-"):
-            found = _number(token)
-        if found is not None:
-            return found
+        literal = self._time_of_tokens(token) if digit else None
+        if literal is None and (digit or token[0] in "+-"):
+            literal = _number(token)
+        if literal is not None:
+            return literal
         if embedded:
             raise NotALiteral
         return STRING_SCHEMA, self._text
@@ -140,9 +140,9 @@ class LiteralParser:
     def _time_of_tokens(self, token: str) -> Literal | None:
         """A time contains colons, so it consists of five tokens."""
         rest = self._tokens[self._at : self._at + 4]
-        if len(rest) == 4 and (found := _time(token + "".join(rest))) is not None:
+        if len(rest) == 4 and (literal := _time(token + "".join(rest))) is not None:
             self._at += 4
-            return found
+            return literal
         return _time(token)
 
 

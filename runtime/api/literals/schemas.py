@@ -52,12 +52,12 @@ class CommonSchema:
             raise NotALiteral from error
 
 
-def _of_both(one: Schema, other: Schema) -> Schema | None:
-    if one.type is other.type:
+def _of_both(first: Schema, other: Schema) -> Schema | None:
+    if first.type is other.type:
         return other
-    if one.type not in _NUMBERS or other.type not in _NUMBERS:
+    if first.type not in _NUMBERS or other.type not in _NUMBERS:
         return None
-    return max(one, other, key=lambda schema: _NUMBERS.index(schema.type))
+    return max(first, other, key=lambda schema: _NUMBERS.index(schema.type))
 
 
 def _converted(common: Schema, schema: Schema | None, value: Any) -> Any:

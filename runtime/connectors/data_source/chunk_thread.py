@@ -60,12 +60,12 @@ class ChunkThread:
     def next(self) -> RowChunk | OffsetMark | None:
         """The next chunk or mark; None if there is none yet. Raises the reader's error."""
         try:
-            found = self._items.get_nowait()
+            item = self._items.get_nowait()
         except queue.Empty:
             return None
-        if isinstance(found, BaseException):
-            raise found
-        return found
+        if isinstance(item, BaseException):
+            raise item
+        return item
 
     def commit(self, end: ReaderOffset) -> None:
         """Tells the reader soon that everything before `end` has been stored."""
@@ -84,14 +84,14 @@ class ChunkThread:
         """Hands rows over, without the first `skip`; returns whether there were any. `offset_after(count, last)`: the
         source offset after `count` rows, `last` if there are no more."""
         pieces = _pieces(rows, self._size, skip)
-        piece, found = next(pieces, None), False
+        piece, has_rows = next(pieces, None), False
         while piece is not None:
             following = next(pieces, None)
             size = len(piece[0]) if piece else 0
             self._put(RowChunk(piece, size, partition, _offsets(offset_after, skip, size, following is None)))
             self.commit_reader()
-            skip, piece, found = skip + size, following, True
-        return found
+            skip, piece, has_rows = skip + size, following, True
+        return has_rows
 
     def mark(self, offsets: Sequence[tuple[Partition, Offset]], soon: bool) -> None:
         """Hands offsets over that no row has."""

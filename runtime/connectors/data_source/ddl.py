@@ -20,10 +20,10 @@ def parse_ddl(text: str) -> StructType:
     tokens = _Tokens(text)
     stripped = text.strip().lower()
     if stripped.startswith("struct<"):
-        found = _type(tokens)
+        schema = _type(tokens)
         tokens.end()
-        assert isinstance(found, StructType)
-        return found
+        assert isinstance(schema, StructType)
+        return schema
     fields = _fields(tokens, None)
     tokens.end()
     return StructType(fields)
@@ -47,17 +47,17 @@ class _Tokens:
         return self._all[self._at] if self._at < len(self._all) else None
 
     def take(self, expected: str | None = None) -> str:
-        found = self.peek()
-        if found is None or (expected is not None and found != expected):
+        token = self.peek()
+        if token is None or (expected is not None and token != expected):
             raise ConfigError(
-                f"Cannot read the Spark schema: expected {expected or 'more'} instead of {found or 'its end'}"
+                f"Cannot read the Spark schema: expected {expected or 'more'} instead of {token or 'its end'}"
             )
         self._at += 1
-        return found
+        return token
 
     def accept(self, token: str) -> bool:
-        found = self.peek()
-        if found is None or found.upper() != token:
+        following = self.peek()
+        if following is None or following.upper() != token:
             return False
         self._at += 1
         return True
@@ -70,7 +70,7 @@ class _Tokens:
 def _fields(tokens: _Tokens, end: str | None) -> list[StructField]:
     from pyspark.sql.types import StructField
 
-    found = []
+    fields = []
     while True:
         if tokens.peek() in (None, end):
             raise ConfigError("Cannot read the Spark schema: a field is missing")
@@ -86,10 +86,10 @@ def _fields(tokens: _Tokens, end: str | None) -> list[StructField]:
             nullable = False
         if tokens.accept("COMMENT"):
             tokens.take()
-        found.append(StructField(name, kind, nullable))
+        fields.append(StructField(name, kind, nullable))
         if not tokens.accept(","):
             break
-    return found
+    return fields
 
 
 def _type(tokens: _Tokens) -> DataType:
@@ -131,12 +131,12 @@ def _type(tokens: _Tokens) -> DataType:
 
 
 def _arguments(tokens: _Tokens) -> list[int]:
-    found = []
+    numbers = []
     if tokens.accept("("):
         while not tokens.accept(")"):
             text = tokens.take()
             if not text.isdigit():
                 raise ConfigError(f"Cannot read the Spark schema at {text!r}")
-            found.append(int(text))
+            numbers.append(int(text))
             tokens.accept(",")
-    return found
+    return numbers

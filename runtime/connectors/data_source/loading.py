@@ -87,17 +87,17 @@ def load_data_source(config: Mapping[str, str]) -> DataSource:
     name = config.get(CLASS, "")
     module, _, cls = name.rpartition(".")
     try:
-        found = getattr(importlib.import_module(module), cls)
+        source_class = getattr(importlib.import_module(module), cls)
     except (Exception, SystemExit) as error:  # third-party code
         raise ConfigError(
             f"Invalid value {name} for configuration {CLASS}: {type(error).__name__}: {error}. Install what the data "
             "source needs in the environment of the worker"
         ) from error
-    if not isinstance(found, type) or not issubclass(found, DataSource):
+    if not isinstance(source_class, type) or not issubclass(source_class, DataSource):
         raise ConfigError(f"Invalid value {name} for configuration {CLASS}: not a subclass of DataSource")
     options = {key[len(OPTION_PREFIX) :]: text for key, text in config.items() if key.startswith(OPTION_PREFIX)}
     try:
-        return found(CaseInsensitiveDict(options))  # as Spark calls it
+        return source_class(CaseInsensitiveDict(options))  # as Spark calls it
     except Exception as error:  # third-party code
         raise ConfigError(f"{name} refuses its options: {type(error).__name__}: {error}") from error
 

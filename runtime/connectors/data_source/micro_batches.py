@@ -45,10 +45,10 @@ class BatchPosition(NamedTuple):
 
     def offset(self) -> Mapping[str, Any]:
         """The source offset."""
-        found: dict[str, Any] = {OFFSET: encoded(self.start)}
+        offset: dict[str, Any] = {OFFSET: encoded(self.start)}
         if self.end is not None and self.records:
-            found |= {END: encoded(self.end), RECORDS: self.records}
-        return found
+            offset |= {END: encoded(self.end), RECORDS: self.records}
+        return offset
 
 
 def encoded(offset: ReaderOffset) -> str:
@@ -63,11 +63,11 @@ def decoded(offset: Offset, name: str) -> ReaderOffset:
     """The reader's offset in this item of a source offset; ConnectError if it is invalid."""
     text = offset[name]
     try:
-        found = orjson.loads(text) if isinstance(text, str) else None
+        document = orjson.loads(text) if isinstance(text, str) else None
     except orjson.JSONDecodeError:
-        found = None
-    if not isinstance(found, dict):
+        document = None
+    if not isinstance(document, dict):
         raise ConnectError(
             f"The '{name}' of the offset must be a JSON object as text, such as '{{\"n\": 5}}': {text!r}"
         )
-    return found
+    return document

@@ -69,21 +69,21 @@ class Shares:
             return
         self._ended = time.monotonic()
         progress = self.progress(self.mine(plan)) or ()
-        for share, found in zip(self.mine(plan), progress, strict=False):
-            if found is None or found.batch != plan.batch or not found.done:
-                self._end(out, plan, share, 0 if found is None else found.records)
+        for share, reached in zip(self.mine(plan), progress, strict=False):
+            if reached is None or reached.batch != plan.batch or not reached.done:
+                self._end(out, plan, share, 0 if reached is None else reached.records)
 
     def progress(self, shares: Sequence[int]) -> list[ShareProgress | None] | None:
         """The committed progress of shares; None if it cannot be read."""
-        found = self.committed([share_partition(self._source, share) for share in shares])
-        return None if found is None else [None if offset is None else ShareProgress.of(offset) for offset in found]
+        offsets = self.committed([share_partition(self._source, share) for share in shares])
+        return None if offsets is None else [None if offset is None else ShareProgress.of(offset) for offset in offsets]
 
     def plan(self) -> SharedBatch | None:
         """The committed plan; None if there is none, or if it cannot be read."""
-        found = self.committed([self._source])
-        if not found or found[0] is None:
+        offsets = self.committed([self._source])
+        if not offsets or offsets[0] is None:
             return None
-        position = position_of(found[0])
+        position = position_of(offsets[0])
         return position if isinstance(position, SharedBatch) else None
 
     def committed(self, partitions: Sequence[Partition]) -> list[Offset | None] | None:
@@ -101,11 +101,11 @@ class Shares:
     def _read(self, out: ChunkThread, plan: SharedBatch, batch: MicroBatch, share: int) -> None:
         done = 0
         if self._resumed:
-            found = self._earlier(out, share)
-            if found is not None and found.batch == plan.batch:
-                if found.done:
+            earlier = self._earlier(out, share)
+            if earlier is not None and earlier.batch == plan.batch:
+                if earlier.done:
                     return
-                done = found.records
+                done = earlier.records
         progress, partition = ShareProgress(plan.batch), share_partition(self._source, share)
 
         def offset_after(count: int, last: bool) -> Offset:
@@ -118,9 +118,9 @@ class Shares:
 
     def _earlier(self, out: ChunkThread, share: int) -> ShareProgress | None:
         since = time.monotonic()
-        while (found := self.progress([share])) is None:
+        while (progress := self.progress([share])) is None:
             self.wait(out, since)
-        return found[0]
+        return progress[0]
 
     def _end(self, out: ChunkThread, plan: SharedBatch, share: int, records: int) -> None:
         progress = ShareProgress(plan.batch, records, True)
@@ -209,7 +209,7 @@ class BatchPlanner:
     def _is_done(self, plan: SharedBatch) -> bool:
         progress = self._shares.progress(range(plan.tasks))
         return progress is not None and all(
-            found is not None and found.batch == plan.batch and found.done for found in progress
+            share is not None and share.batch == plan.batch and share.done for share in progress
         )
 
     def _mark(self, out: ChunkThread, at: ReaderOffset) -> None:

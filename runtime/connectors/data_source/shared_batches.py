@@ -77,7 +77,7 @@ def share_partition(source: Partition, share: int) -> Partition:
 
 
 def _number(offset: Offset, name: str, least: int) -> int:
-    found = offset[name]
-    if not isinstance(found, int) or isinstance(found, bool) or found < least:
-        raise ConnectError(f"The '{name}' of the offset must be a number of at least {least}: {found!r}")
-    return found
+    number = offset[name]
+    if not isinstance(number, int) or isinstance(number, bool) or number < least:
+        raise ConnectError(f"The '{name}' of the offset must be a number of at least {least}: {number!r}")
+    return number

@@ -24,12 +24,12 @@ class DataSourceSinkConnector(SinkConnector):
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         values = super().validate(config)
-        found = {value.name: value for value in values}
-        if not found[CLASS].errors and not found[SCHEMA].errors:
+        by_name = {value.name: value for value in values}
+        if not by_name[CLASS].errors and not by_name[SCHEMA].errors:
             try:
                 _check(config)
             except ConfigError as error:
-                found[CLASS].errors.append(str(error))
+                by_name[CLASS].errors.append(str(error))
         return values
 
     def start(self, config: Mapping[str, str]) -> None:

@@ -25,12 +25,12 @@ class DataSourceConnector(SourceConnector):
 
     def validate(self, config: Mapping[str, str]) -> list[ConfigValue]:
         values = super().validate(config)
-        found = {value.name: value for value in values}
-        if not found[CLASS].errors and not found[SCHEMA].errors:
+        by_name = {value.name: value for value in values}
+        if not by_name[CLASS].errors and not by_name[SCHEMA].errors:
             try:
-                _check(config, found[KEY].value)
+                _check(config, by_name[KEY].value)
             except ConfigError as error:
-                found[CLASS].errors.append(str(error))
+                by_name[CLASS].errors.append(str(error))
         return values
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -54,9 +54,9 @@ class DataSourceConnector(SourceConnector):
         for partition, offset in offsets:
             if offset is None:
                 continue
-            found = dict(partition or {})
-            task = found.pop(TASK, None)
-            if found != expected or not (task is None or type(task) is int):
+            keys = dict(partition or {})
+            task = keys.pop(TASK, None)
+            if keys != expected or not (task is None or type(task) is int):
                 raise ConnectError(f"The source partition of this configuration is {expected}, not {partition}")
             _ = position_of(offset) if task is None else ShareProgress.of(offset)
         return True

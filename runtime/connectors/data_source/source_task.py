@@ -72,12 +72,12 @@ class DataSourceTask(SourceTask):
 
     def poll(self) -> Sequence[SourceRecord] | None:
         assert self._thread is not None, "start() has not been called"
-        found = self._thread.next()
-        if not isinstance(found, OffsetMark):
-            return None if found is None else self._batch(found)
-        if found.offsets:
-            self.context.add_offsets(found.offsets)
-        if found.soon:
+        item = self._thread.next()
+        if not isinstance(item, OffsetMark):
+            return None if item is None else self._batch(item)
+        if item.offsets:
+            self.context.add_offsets(item.offsets)
+        if item.soon:
             self.context.request_commit()
         return None
 

@@ -208,9 +208,9 @@ def _common_schema(options: FieldOptions, values: Sequence[Any]) -> Schema:
     if kinds == {int}:
         return INT32_SCHEMA if all(-(1 << 31) <= v < 1 << 31 for v in values) else INT64_SCHEMA
     schemas: Mapping[type, Schema] = {str: STRING_SCHEMA, bool: BOOLEAN_SCHEMA, float: FLOAT64_SCHEMA}
-    found = [schemas[kind] for kind in kinds if kind in schemas]
-    options.check(len(kinds) == 1 and bool(found), "values", "must be strings, numbers or booleans of one type")
-    return found[0]
+    matching = [schemas[kind] for kind in kinds if kind in schemas]
+    options.check(len(kinds) == 1 and bool(matching), "values", "must be strings, numbers or booleans of one type")
+    return matching[0]
 
 
 def pattern(options: FieldOptions) -> FieldGenerator:

@@ -214,6 +214,6 @@ def _conflicts(settings: Mapping[str, Any]) -> dict[str, str]:
     field = _key_field(settings)
     generator = _generator(settings, 0)
     if field and generator.key_schema(field) is None:
-        names = ", ".join(one.name for one in generator.schema.fields)
+        names = ", ".join(field.name for field in generator.schema.fields)
         return {KEY_FIELD: f"Invalid value {field} for configuration {KEY_FIELD}: the fields are {names}"}
     return {}

@@ -73,10 +73,10 @@ def _merged_field(first: Any, second: Any) -> Any:
 
 def large_integers(batch: Any) -> set[str]:
     """The paths of integers in a record batch that are not exact as floating-point numbers."""
-    found: set[str] = set()
+    paths: set[str] = set()
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        found.update(_large(name, column))
-    return found
+        paths.update(_large(name, column))
+    return paths
 
 
 def _large(path: str, column: Any) -> Iterator[str]:

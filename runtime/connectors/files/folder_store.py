@@ -66,10 +66,10 @@ class FolderStore:
         out of the allowed folders; empty if it does not exist."""
         selector = self._arrow.FileSelector(self._root, allow_not_found=True, recursive=True)
         with self._named(self.location.url, "list"):
-            found = self._files.get_file_info(selector)
+            infos = self._files.get_file_info(selector)
         return [
             ListedFile(self._relative(info.path), info.size or 0, info.mtime_ns and info.mtime_ns // 1_000_000)
-            for info in found
+            for info in infos
             if info.is_file and not _temporary(info.base_name) and self._is_allowed(info.path)
         ]
 
@@ -83,11 +83,11 @@ class FolderStore:
 
     def is_unchanged(self, file: ListedFile) -> bool:
         """Whether the file exists as it was listed. Object stores give the time of one file in seconds."""
-        found = self.find(file.path)
-        if found is None or found.size != file.size:
+        current = self.find(file.path)
+        if current is None or current.size != file.size:
             return False
         unit = 1000 if self.appears_whole else 1
-        return (found.modified or 0) // unit == (file.modified or 0) // unit
+        return (current.modified or 0) // unit == (file.modified or 0) // unit
 
     def open_file(self, path: str) -> Any:
         """The file for random access, as a pyarrow NativeFile."""
@@ -119,7 +119,7 @@ class FolderStore:
         if not self.on_disk or not place.is_dir():
             return
         with self._named(folder, "remove temporary files in"), self._folder(place) as at:
-            for name in [found.name for found in os.scandir(at)]:
+            for name in [entry.name for entry in os.scandir(at)]:
                 if name.startswith(f".{prefix}") and _temporary(name) and own not in name:
                     _unlink(name, at)
 

@@ -57,7 +57,7 @@ def format_of(path: str) -> FileFormat | None:
 
 def known_compression(name: str, value: Any) -> None:
     """Validator: a compression of any format, or empty for the default of the format."""
-    known = sorted({one for names in COMPRESSIONS.values() for one in names})
+    known = sorted({compression for compressions in COMPRESSIONS.values() for compression in compressions})
     if value and value not in known:
         raise invalid(name, value, f"String must be one of: {', '.join(known)}")
 

@@ -39,10 +39,10 @@ def _json_object(name: str, value: Any) -> None:
     if value is None or not value.value:
         return
     try:
-        found = json.loads(value.value)
+        options = json.loads(value.value)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        options = None
+    if not isinstance(options, dict):
         raise ConfigError(f"Invalid value for configuration {name}: must be a JSON object")
 
 

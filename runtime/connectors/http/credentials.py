@@ -93,9 +93,9 @@ class ClientCredentials(RequestCredentials):
         response = attempt(where, self._scrub, lambda: self._client.post(self._url, data=form, headers=headers))
         raise_for_status(where, response.status_code, response.headers, self._scrub.text(response.text))
         try:
-            found = response.json()
-            self._token = str(found["access_token"])
-            life = float(found.get("expires_in", _DEFAULT_LIFE))
+            document = response.json()
+            self._token = str(document["access_token"])
+            life = float(document.get("expires_in", _DEFAULT_LIFE))
         except (ValueError, TypeError, KeyError) as error:
             raise EndpointError(f"{where} returned no access_token") from error
         self._until = time.monotonic() + max(life - _EARLY, life / 2)

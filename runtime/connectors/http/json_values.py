@@ -48,15 +48,15 @@ class JsonPointer:
 
     def find(self, document: Any) -> Any:
         """The value at the pointer; NoValueError if there is none."""
-        found = document
+        value = document
         for part in self._parts:
-            if isinstance(found, dict) and part in found:
-                found = found[part]
-            elif isinstance(found, list) and part.isascii() and part.isdigit() and int(part) < len(found):
-                found = found[int(part)]
+            if isinstance(value, dict) and part in value:
+                value = value[part]
+            elif isinstance(value, list) and part.isascii() and part.isdigit() and int(part) < len(value):
+                value = value[int(part)]
             else:
                 raise NoValueError(f"The JSON document has no value at {self._text}")
-        return found
+        return value
 
 
 def check_pointer(name: str, value: Any) -> None:

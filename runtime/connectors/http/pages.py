@@ -104,12 +104,12 @@ class Pagination:
 
     def _records_of(self, document: Any) -> list[Any]:
         try:
-            found = self._records.find(document)
+            records = self._records.find(document)
         except NoValueError as error:
             raise ConnectError(f"{error} (http.records.pointer)") from None
-        if found is None:
+        if records is None:
             return []
-        return found if isinstance(found, list) else [found]
+        return records if isinstance(records, list) else [records]
 
     def _following(self, reply: HttpReply, document: Any, url: str, page: PageToken, count: int) -> PageToken:
         if self.kind is PaginationKind.LINK:
@@ -123,11 +123,11 @@ class Pagination:
         if self._next is None:
             return None
         try:
-            found = self._next.find(document)
+            token = self._next.find(document)
         except NoValueError:
             return None
-        if found in (None, "", False):
+        if token in (None, "", False):
             return None
-        if not isinstance(found, str | int):
+        if not isinstance(token, str | int):
             raise ConnectError("http.pagination.next.pointer does not point to a text or number")
-        return urljoin(url, str(found)) if self.kind is PaginationKind.NEXT_URL else str(found)
+        return urljoin(url, str(token)) if self.kind is PaginationKind.NEXT_URL else str(token)

@@ -189,19 +189,19 @@ def prefixed(config: Mapping[str, str], prefix: str) -> dict[str, str]:
 
 def add_conflicts(values: list[ConfigValue], config: Mapping[str, str]) -> None:
     """Adds errors of connection keys that depend on each other, and of headers."""
-    found = {value.name: value for value in values}
-    kind = found[AUTH].value if not found[AUTH].errors else "none"
+    by_name = {value.name: value for value in values}
+    kind = by_name[AUTH].value if not by_name[AUTH].errors else "none"
     for name in _NEEDED.get(kind, ()):
-        value = found[name]
+        value = by_name[name]
         if not value.errors and name not in _OPTIONAL and not (getattr(value.value, "value", value.value)):
             value.errors.append(f"{name} is required with {AUTH}={kind}")
-    token_url = found["http.oauth2.token.url"]
+    token_url = by_name["http.oauth2.token.url"]
     if kind == "oauth2" and token_url.value and not token_url.errors:
         _add_error(token_url, lambda: check_url(token_url.name, token_url.value))
     for header, text in prefixed(config, HEADER_PREFIX).items():
-        _add_error(found[URL], lambda header=header, text=text: _check_header(header, text))  # type: ignore[misc]  # mypy does not infer the type of a lambda with defaults
-    if found["http.ssl.key.file"].value and not found["http.ssl.certificate.file"].value:
-        found["http.ssl.key.file"].errors.append("http.ssl.key.file needs http.ssl.certificate.file")
+        _add_error(by_name[URL], lambda header=header, text=text: _check_header(header, text))  # type: ignore[misc]  # mypy does not infer the type of a lambda with defaults
+    if by_name["http.ssl.key.file"].value and not by_name["http.ssl.certificate.file"].value:
+        by_name["http.ssl.key.file"].errors.append("http.ssl.key.file needs http.ssl.certificate.file")
 
 
 def _add_error(value: ConfigValue, check: Callable[[], None]) -> None:

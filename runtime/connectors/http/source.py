@@ -114,12 +114,12 @@ class HttpSourceTask(SourceTask):
 
     def _positions(self, rows: Sequence[Any]) -> list[Traversal]:
         """The position after each record."""
-        found = []
+        positions = []
         at = self._at
         for n, row in enumerate(rows, self._at.records + 1):
             at = at._replace(records=n, next_cursor=self._cursor_of(row, at.next_cursor))
-            found.append(at)
-        return self._after_page(found)
+            positions.append(at)
+        return self._after_page(positions)
 
     def _after_page(self, positions: list[Traversal]) -> list[Traversal]:
         """The position after the last record of a page is the beginning of the next page or poll."""
@@ -156,14 +156,14 @@ class HttpSourceTask(SourceTask):
         if self._cursor is None:
             return None
         try:
-            found = self._cursor.find(row)
+            value = self._cursor.find(row)
         except NoValueError:
-            found = None
-        if found is None:
+            value = None
+        if value is None:
             return before
-        if not isinstance(found, str | int | float):
+        if not isinstance(value, str | int | float):
             raise ConnectError(f"{CURSOR} does not point to a text or number in a record")
-        return found
+        return value
 
     def _next_page(self) -> bool:
         """Whether a page has arrived."""
@@ -244,12 +244,12 @@ def _conditions(reply: HttpReply) -> dict[str, str]:
 
 def _key(pointer: JsonPointer, row: Any) -> str | None:
     try:
-        found = pointer.find(row)
+        value = pointer.find(row)
     except NoValueError:
         return None
-    if isinstance(found, dict | list):
+    if isinstance(value, dict | list):
         raise ConnectError(f"{KEY} does not point to a text or number in a record")
-    return None if found is None else as_text(found)
+    return None if value is None else as_text(value)
 
 
 class HttpSourceConnector(SourceConnector):

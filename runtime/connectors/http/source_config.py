@@ -74,18 +74,18 @@ def source_values(config: Mapping[str, str]) -> list[ConfigValue]:
     """The values of the keys with their errors, also across keys."""
     values = SOURCE_KEYS.validate(config)
     add_conflicts(values, config)
-    found = {value.name: value for value in values}
-    kind = found[PAGINATION].value
-    if kind in (PaginationKind.NEXT_URL, PaginationKind.TOKEN) and not found[NEXT].value and not found[NEXT].errors:
-        found[NEXT].errors.append(f"{NEXT} is required with {PAGINATION}={kind}")
-    if found[SIZE_PARAMETER].value and not found[SIZE].value and not found[SIZE].errors:
-        found[SIZE].errors.append(f"{SIZE} is required with {SIZE_PARAMETER}")
-    _check_cursor(found, config)
+    by_name = {value.name: value for value in values}
+    kind = by_name[PAGINATION].value
+    if kind in (PaginationKind.NEXT_URL, PaginationKind.TOKEN) and not by_name[NEXT].value and not by_name[NEXT].errors:
+        by_name[NEXT].errors.append(f"{NEXT} is required with {PAGINATION}={kind}")
+    if by_name[SIZE_PARAMETER].value and not by_name[SIZE].value and not by_name[SIZE].errors:
+        by_name[SIZE].errors.append(f"{SIZE} is required with {SIZE_PARAMETER}")
+    _check_cursor(by_name, config)
     return values
 
 
-def _check_cursor(found: Mapping[str, ConfigValue], config: Mapping[str, str]) -> None:
-    url = found[URL]
+def _check_cursor(by_name: Mapping[str, ConfigValue], config: Mapping[str, str]) -> None:
+    url = by_name[URL]
     uses = CURSOR_NAME in TextTemplate(url.value or "").names
     for name, text in prefixed(config, PARAMETER_PREFIX).items():
         template = TextTemplate(text)
@@ -94,12 +94,12 @@ def _check_cursor(found: Mapping[str, ConfigValue], config: Mapping[str, str]) -
             template.check(PARAMETER_PREFIX + name, (CURSOR_NAME,))
         except ConfigError as error:
             url.errors.append(str(error))
-    if uses and not found[CURSOR].value and not found[CURSOR].errors:
-        found[CURSOR].errors.append(f"{CURSOR} is required by ${{cursor}}")
-    if found[CURSOR].value and not uses:
-        found[CURSOR].errors.append(f"Use ${{cursor}} in {URL} or in a key {PARAMETER_PREFIX}<name>")
-    if not url.errors and TextTemplate(url.value).names and found[CURSOR_INITIAL].value is None:
-        found[CURSOR_INITIAL].errors.append(f"{CURSOR_INITIAL} is required by ${{cursor}} in {URL}")
+    if uses and not by_name[CURSOR].value and not by_name[CURSOR].errors:
+        by_name[CURSOR].errors.append(f"{CURSOR} is required by ${{cursor}}")
+    if by_name[CURSOR].value and not uses:
+        by_name[CURSOR].errors.append(f"Use ${{cursor}} in {URL} or in a key {PARAMETER_PREFIX}<name>")
+    if not url.errors and TextTemplate(url.value).names and by_name[CURSOR_INITIAL].value is None:
+        by_name[CURSOR_INITIAL].errors.append(f"{CURSOR_INITIAL} is required by ${{cursor}} in {URL}")
 
 
 def source_settings(config: Mapping[str, str]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class TextTemplate:
             if placeholder.partition(".")[0] not in known:
                 raise ConfigError(
                     f"Invalid value for configuration {name}: ${{{placeholder}}} is unknown; use "
-                    + ", ".join(f"${{{one}}}" for one in known)
+                    + ", ".join(f"${{{name}}}" for name in known)
                 )
 
     def fill(self, value_of: Callable[[str], Any]) -> str:
@@ -57,7 +57,7 @@ def of_record(record: SinkRecord) -> Callable[[str], Any]:
 
     def value_of(name: str) -> Any:
         part, _, path = name.partition(".")
-        found: Any = {
+        value: Any = {
             "topic": record.topic,
             "partition": record.kafka_partition,
             "offset": record.kafka_offset,
@@ -66,9 +66,9 @@ def of_record(record: SinkRecord) -> Callable[[str], Any]:
             "value": record.value,
         }[part]
         for field in filter(None, path.split(".")):
-            found = found.get(field) if isinstance(found, dict) else None
-        if found is None or isinstance(found, dict | list):
+            value = value.get(field) if isinstance(value, dict) else None
+        if value is None or isinstance(value, dict | list):
             raise DataError(f"The record has no value for ${{{name}}} in http.url")
-        return found
+        return value
 
     return value_of

@@ -30,8 +30,8 @@ class Traversal(NamedTuple):
     def of(cls, offset: Offset, pagination: Pagination, with_cursor: bool) -> Traversal:
         """From a source offset; ConnectError if it does not fit the configuration."""
         if not offset or (unknown := set(offset) - set(_KEYS)):
-            found = f"the unknown key {sorted(unknown)[0]!r}" if offset else "no key"
-            raise ConnectError(f"The offset has {found}; the keys are {', '.join(_KEYS)}")
+            problem = f"the unknown key {sorted(unknown)[0]!r}" if offset else "no key"
+            raise ConnectError(f"The offset has {problem}; the keys are {', '.join(_KEYS)}")
         for name in ("cursor", "next_cursor"):
             value = offset.get(name)
             if value is not None and (not with_cursor or not isinstance(value, str | int | float)):
@@ -46,10 +46,10 @@ class Traversal(NamedTuple):
 
     def offset(self) -> Mapping[str, Any]:
         """The source offset, without keys that have no value; it has at least one key."""
-        found = {name: value for name, value in self._asdict().items() if value is not None}
-        if not self.records and len(found) > 1:
-            del found["records"]
-        return found
+        position = {name: value for name, value in self._asdict().items() if value is not None}
+        if not self.records and len(position) > 1:
+            del position["records"]
+        return position
 
     def after_last_page(self) -> Traversal:
         """The beginning of the next poll."""

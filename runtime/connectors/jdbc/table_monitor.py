@@ -52,27 +52,27 @@ class TableMonitor:
     def _run(self) -> None:
         while not self._stopped.wait(self._settings.table_poll_interval):
             try:
-                found = self._read(self._database.connection())
+                tables = self._read(self._database.connection())
             except ConnectError as error:
                 _log.warning("The list of tables could not be read: %s", error)
                 continue
             finally:
                 self._database.discard()
-            if found != self.tables and not self._stopped.is_set():
-                _log.info("The tables have changed from %s to %s", _names(self.tables), _names(found))
-                self.tables = found
+            if tables != self.tables and not self._stopped.is_set():
+                _log.info("The tables have changed from %s to %s", _names(self.tables), _names(tables))
+                self.tables = tables
                 self._changed()
         self._database.close()
 
     def _read(self, connection: Connection) -> list[TableId]:
         settings = self._settings
         try:
-            found = self._catalog.tables(
+            tables = self._catalog.tables(
                 connection, settings.table_types, settings.schema_pattern, settings.catalog_pattern
             )
         except Exception as error:  # drivers raise errors of their own types
             raise self._database.translated(error, "Cannot read the list of tables") from None
-        selected = settings.filter.selected(found)
+        selected = settings.filter.selected(tables)
         by_name: dict[str, TableId] = {}
         for table in selected:
             other = by_name.setdefault(table.name, table)

@@ -70,8 +70,8 @@ class TableFilter:
 
     def missing(self, tables: Iterable[TableId]) -> list[str]:
         """The names of the whitelist that none of these tables has."""
-        found = {name for table in tables for name in (table.name, table.text)}
-        return [name for name in self.whitelist if _unquoted(name) not in found]
+        names = {name for table in tables for name in (table.name, table.text)}
+        return [name for name in self.whitelist if _unquoted(name) not in names]
 
     def _takes(self, table: TableId) -> bool:
         names = (table.name, table.text)

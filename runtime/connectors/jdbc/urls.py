@@ -84,13 +84,13 @@ def _network(driver: str, rest: str) -> URL:
     hosts, database = "", place
     if place.startswith("//"):
         hosts, _, database = place[2:].partition("/")
-    found = [_host(one) for one in hosts.split(",") if one]
+    addresses = [_host(host) for host in hosts.split(",") if host]
     options = _libpq(settings) if driver.startswith("postgresql") else {}
-    single = found[0] if len(found) == 1 else (None, None)
-    if len(found) > 1:
-        options["host"] = ",".join(host for host, _ in found)
-        options["port"] = ",".join(str(port or 5432) for _, port in found)
-    host = single[0] or ("localhost" if len(found) <= 1 else None)
+    single = addresses[0] if len(addresses) == 1 else (None, None)
+    if len(addresses) > 1:
+        options["host"] = ",".join(host for host, _ in addresses)
+        options["port"] = ",".join(str(port or 5432) for _, port in addresses)
+    host = single[0] or ("localhost" if len(addresses) <= 1 else None)
     return URL.create(driver, user, password, host, single[1], unquote(database) or None, options)
 
 
@@ -104,17 +104,17 @@ def _host(text: str) -> tuple[str, int | None]:
 
 def _libpq(settings: Mapping[str, str]) -> dict[str, str]:
     """The parameters of PostgreSQL's JDBC driver that its C library has too; others only tune the Java driver."""
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     for name, value in settings.items():
         if name == "ssl" and value.lower() in ("", "true"):
-            found.setdefault("sslmode", "require")
+            options.setdefault("sslmode", "require")
         elif name == "currentSchema":
-            found["options"] = f"-csearch_path={value}"
+            options["options"] = f"-csearch_path={value}"
         elif name == "targetServerType":
-            found["target_session_attrs"] = _SESSION_ATTRS.get(value, "any")
+            options["target_session_attrs"] = _SESSION_ATTRS.get(value, "any")
         elif (known := _LIBPQ_NAMES.get(name, name)) in _LIBPQ:
-            found[known] = value
-    return found
+            options[known] = value
+    return options
 
 
 def _sql_server(driver: str, rest: str) -> URL:

@@ -23,11 +23,11 @@ _QUERY = re.compile(
 
 def interval(text: str) -> float:
     """Seconds of a text such as `10 seconds`, as in Spark's triggers. ValueError if it is not understood."""
-    found = _INTERVAL.fullmatch(text)
-    if found is None:
+    match = _INTERVAL.fullmatch(text)
+    if match is None:
         raise ValueError("Must be a number with a unit, such as 500 ms, 10 seconds or 1 minute")
-    unit = found[2].lower()
-    return float(found[1]) * (0.001 if unit.startswith(("ms", "milli")) else _SECONDS[unit[0]])
+    unit = match[2].lower()
+    return float(match[1]) * (0.001 if unit.startswith(("ms", "milli")) else _SECONDS[unit[0]])
 
 
 def options_of(config: Mapping[str, str]) -> dict[str, str]:

@@ -27,6 +27,6 @@ def local_paths(config: Mapping[str, str]) -> Iterator[tuple[str, str | None]]:
 def local_path(value: str) -> str | None:
     """The local path of a path as Hadoop reads it; None if it is on another file system."""
     scheme, path = "", value
-    if found := _SCHEME.fullmatch(value):
-        scheme, path = found[1], found[2]
+    if match := _SCHEME.fullmatch(value):
+        scheme, path = match[1], match[2]
     return path or "/" if scheme.lower() in _LOCAL else None

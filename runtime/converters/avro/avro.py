@@ -129,14 +129,14 @@ class AvroConverter(Converter):
 
     def _writer(self, topic: str, schema: Schema, written: _Written) -> _Writer:
         subject = self._subject(topic, schema)
-        found = written.writers.get(subject)
-        if found is None:
+        writer = written.writers.get(subject)
+        if writer is None:
             number, latest = self._number(subject, orjson.dumps(written.avro).decode())
             codec = UnionCodec()
             parsed = codec.parse(latest or written.avro)
             convert = value_writer(schema, TargetSchema(parsed, codec.named, own=not latest))
-            found = written.writers[subject] = _Writer(number, parsed, convert)
-        return found
+            writer = written.writers[subject] = _Writer(number, parsed, convert)
+        return writer
 
     def _number(self, subject: str, text: str) -> tuple[int, Any]:
         """The id to write with, and the schema if it differs from the converted one."""

@@ -53,17 +53,17 @@ class _Reading:
         if kind == "map":
             values, convert = self.of(document["values"], space)
             made = self._described(Schema(Type.MAP, keys=STRING_SCHEMA, values=values), document)
-            return made, convert and (lambda found: {key: convert(value) for key, value in found.items()})
+            return made, convert and (lambda entries: {key: convert(value) for key, value in entries.items()})
         return (self._simple(document) if kind in _PLAIN else self._by_name(kind, space)[0]), None
 
     def _by_name(self, name: str, space: str) -> tuple[Schema, ToConnect | None]:
         if name in _PLAIN:
             return Schema(_PLAIN[name]), None
         full = name if "." in name or not space else f"{space}.{name}"
-        found = self._named.get(full, self._named.get(name))
-        if found is None:
+        known = self._named.get(full, self._named.get(name))
+        if known is None:
             raise DataError(f"The Avro schema refers to the undefined type {name}")
-        return self.of(*found)
+        return self.of(*known)
 
     def _simple(self, document: Mapping[str, Any]) -> Schema:
         kind = str(document["type"])
@@ -128,7 +128,7 @@ class _Reading:
             return made, _entries(key_convert, convert)
         values, convert = self.of(items, space)
         made = self._described(Schema(Type.ARRAY, values=values), document)
-        return made, convert and (lambda found: [convert(value) for value in found])
+        return made, convert and (lambda items: [convert(value) for value in items])
 
     def _union(self, branches: list[Avro], space: str) -> tuple[Schema, ToConnect | None]:
         others = [branch for branch in branches if not is_null(branch)]
@@ -161,28 +161,28 @@ class _Reading:
 
 
 def _struct(converts: list[tuple[str, ToConnect]]) -> ToConnect:
-    def convert(found: dict[str, Any]) -> dict[str, Any]:
+    def convert(row: dict[str, Any]) -> dict[str, Any]:
         for name, inner in converts:
-            found[name] = inner(found[name])
-        return found
+            row[name] = inner(row[name])
+        return row
 
     return convert
 
 
 def _entries(key: ToConnect | None, value: ToConnect | None) -> ToConnect:
-    return lambda found: {
+    return lambda entries: {
         (e["key"] if key is None else key(e["key"])): (e["value"] if value is None else value(e["value"]))
-        for e in found
+        for e in entries
     }
 
 
 def _branches(converts: dict[str, ToConnect]) -> ToConnect:
     """Converts the struct of a union, whose only key is its branch (see UnionCodec)."""
 
-    def convert(found: dict[str, Any] | None) -> dict[str, Any] | None:
-        if found is not None:
-            for name in found.keys() & converts.keys():
-                found[name] = converts[name](found[name])
-        return found
+    def convert(row: dict[str, Any] | None) -> dict[str, Any] | None:
+        if row is not None:
+            for name in row.keys() & converts.keys():
+                row[name] = converts[name](row[name])
+        return row
 
     return convert

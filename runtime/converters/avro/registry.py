@@ -57,21 +57,21 @@ class SchemaRegistryClient:
 
     def latest(self, subject: str) -> tuple[int, Any]:
         """Id and JSON of the subject's latest schema."""
-        found = self._ask("GET", f"/subjects/{quote(subject, safe='')}/versions/latest")
-        return int(found["id"]), json.loads(found["schema"])
+        response = self._ask("GET", f"/subjects/{quote(subject, safe='')}/versions/latest")
+        return int(response["id"]), json.loads(response["schema"])
 
     def schema(self, number: int) -> tuple[Any, list[Any]]:
         """The JSON of a schema, and of the schemas that it references, dependencies first."""
         known = self._schemas.get(number)
         if known is None:
-            found = self._ask("GET", f"/schemas/ids/{number}")
-            if found.get("schemaType", "AVRO") != "AVRO":
-                raise DataError(f"Schema {number} is {found['schemaType']}, not Avro")
-            known = self._schemas[number] = json.loads(found["schema"]), list(self._referred(found, set()))
+            response = self._ask("GET", f"/schemas/ids/{number}")
+            if response.get("schemaType", "AVRO") != "AVRO":
+                raise DataError(f"Schema {number} is {response['schemaType']}, not Avro")
+            known = self._schemas[number] = json.loads(response["schema"]), list(self._referred(response, set()))
         return known
 
-    def _referred(self, found: Mapping[str, Any], seen: set[str]) -> Iterator[Any]:
-        for reference in found.get("references") or ():
+    def _referred(self, response: Mapping[str, Any], seen: set[str]) -> Iterator[Any]:
+        for reference in response.get("references") or ():
             if reference["name"] in seen:
                 continue
             seen.add(reference["name"])

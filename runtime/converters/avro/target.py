@@ -62,8 +62,8 @@ class TargetSchema:
 
     def _one(self) -> Mapping[str, Any]:
         branches = self.branches()
-        found = branches[0].avro if branches else None
-        return found if isinstance(found, dict) else {}
+        document = branches[0].avro if branches else None
+        return document if isinstance(document, dict) else {}
 
     def _branch(self, name: str | None, avro: Avro, tag: str | None) -> Branch:
         kind = kind_of(avro)
@@ -94,9 +94,9 @@ def _of_field(field: Field, branches: list[Branch]) -> Branch | None:
 def for_value(schema: Schema, branches: list[Branch]) -> Branch | None:
     """The branch for a value that is not a union in Connect."""
     full = _defined(schema)
-    found = None if full is None else _called(full, branches)
-    if found is not None or (full is not None and schema.type is Type.STRUCT):
-        return found
+    branch = None if full is None else _called(full, branches)
+    if branch is not None or (full is not None and schema.type is Type.STRUCT):
+        return branch
     return _by_kind(_kinds(schema), branches)
 
 

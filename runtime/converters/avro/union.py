@@ -53,7 +53,7 @@ class UnionCodec:
         default = field.get("default")
         if default is not None and (branches := wrapped(made["type"])):
             inside = [branch["fields"][0] for branch in branches]
-            kinds = [(one["name"], kind_of(one["type"])) for one in inside]
+            kinds = [(branch["name"], kind_of(branch["type"])) for branch in inside]
             made["default"] = {default_branch(kinds, default): default}
         return {key: value for key, value in made.items() if not key.startswith("connect.")}
 

@@ -72,13 +72,13 @@ def _map(schema: Schema, target: TargetSchema) -> FromConnect | None:
         inner = value_writer(schema.element(), target.inside("values"))
         if inner is None:
             return None
-        return _nullable(lambda found: {key: inner(value) for key, value in found.items()})
+        return _nullable(lambda entries: {key: inner(value) for key, value in entries.items()})
     entry = target.inside("items")
     of_key, of_value = value_writer(keys, entry.field("key")), value_writer(schema.element(), entry.field("value"))
     return _nullable(
-        lambda found: [
+        lambda entries: [
             {"key": key if of_key is None else of_key(key), "value": value if of_value is None else of_value(value)}
-            for key, value in found.items()
+            for key, value in entries.items()
         ]
     )
 
@@ -92,12 +92,12 @@ def _union(schema: Schema, target: TargetSchema) -> FromConnect:
     def convert(struct: Mapping[str, Any]) -> Any:
         if not isinstance(struct, Mapping):
             raise DataError(f"Invalid value of type {type(struct).__name__} for a union, which is a struct in Connect")
-        found = [(name, value) for name, value in struct.items() if value is not None]
-        if len(found) == 1 and found[0][0] in writers:
-            return writers[found[0][0]](found[0][1])
-        if not found and schema.optional:
+        fields = [(name, value) for name, value in struct.items() if value is not None]
+        if len(fields) == 1 and fields[0][0] in writers:
+            return writers[fields[0][0]](fields[0][1])
+        if not fields and schema.optional:
             return None
-        has = ", ".join(name for name, _ in found) or "none"
+        has = ", ".join(name for name, _ in fields) or "none"
         raise DataError(
             f"A union needs a value in exactly one of its branches {', '.join(writers)}; this one has values in: {has}"
         )

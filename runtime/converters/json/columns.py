@@ -45,11 +45,11 @@ def values_reader(schema: Schema, fill: bool) -> Callable[[list[Any]], ValueBatc
     ]
 
     def read_structs(payloads: list[Any]) -> ValueBatch:
-        found = _fields(names, payloads)
+        payloads_of = _fields(names, payloads)
         columns = {}
         for name, read_column, check in plan:
-            columns[name] = column = read_column(found[name])
-            if check is not None and column is not found[name]:
+            columns[name] = column = read_column(payloads_of[name])
+            if check is not None and column is not payloads_of[name]:
                 for value in column:
                     check(value)
         return ValueBatch.struct(schema, columns, len(payloads))
@@ -70,8 +70,8 @@ def _column_reader(schema: Schema, fill: bool) -> ColumnReader:
     read, read_usual = reader(schema, fill), _usual_reader(schema, fill)
 
     def read_column(column: Column) -> Column:
-        found = read_usual(column)
-        return [read(payload) for payload in column] if found is None else found
+        usual = read_usual(column)
+        return [read(payload) for payload in column] if usual is None else usual
 
     return read_column
 
@@ -84,7 +84,7 @@ def _usual_reader(schema: Schema, fill: bool) -> Callable[[Column], Column | Non
         read_structs = values_reader(schema, fill)
         return lambda column: read_structs(list(column)).rows if value_types(column) == {dict} else None
     if schema.type is Type.FLOAT64:  # JSON numbers have no -0.0
-        return lambda column: [found + 0.0 for found in column] if value_types(column) == {float} else None
+        return lambda column: [number + 0.0 for number in column] if value_types(column) == {float} else None
     usual, bound = _usual(schema, fill), BOUNDS.get(schema.type)
     return lambda column: column if usual and value_types(column) <= usual and _within(column, bound) else None
 
@@ -148,10 +148,10 @@ def _write_plain(column: Column) -> list[Part]:
         return [dumps_plain(column.value)]
     if (texts := _write_texts(column)) is not None:
         return texts
-    found = value_types(column)
-    if found <= {int, bool, _NULL}:
+    types = value_types(column)
+    if types <= {int, bool, _NULL}:
         return _numbers(column)
-    if found == {float}:
+    if types == {float}:
         return _numbers(list(map(number, column)))
     return [list(map(dumps_plain, column))]
 
@@ -176,8 +176,8 @@ def _column_writer(schema: Schema, options: WriteOptions) -> ColumnWriter:
     def write_column(column: Column) -> list[Part]:
         if type(column) is ConstantColumn:
             return [dumps(write(column.value))]
-        found = write_usual(column)
-        return [[dumps(write(value)) for value in column]] if found is None else found
+        usual = write_usual(column)
+        return [[dumps(write(value)) for value in column]] if usual is None else usual
 
     return write_column
 

@@ -62,10 +62,10 @@ class Envelopes:
         schema, prefix, length, loads = self._schema, self._prefix, self._length, orjson.loads
         if schema is None or not data[0].startswith(prefix):
             return None
-        found = [
+        values = [
             loads(message[length:-1]) for message in data if message.startswith(prefix) and message[-1] == _CLOSING
         ]
-        return (schema, found) if len(found) == len(data) else None
+        return (schema, values) if len(values) == len(data) else None
 
     def beginnings(self, data: Sequence[bytes]) -> Sequence[bytes]:
         """The part of each envelope before its payload."""
@@ -231,8 +231,8 @@ class JsonConverter(ValueAndHeaderConverter):
             return None
         if self._in_hash_order:
             rows = list(map(in_hash_order, rows))
-        found = map(dumps if dumps_unchanged(rows) else dumps_plain, rows)
-        return [prefix + one + suffix for one in found]
+        texts = map(dumps if dumps_unchanged(rows) else dumps_plain, rows)
+        return [prefix + text + suffix for text in texts]
 
     def _writer_of_many(self, schema: Schema, options: WriteOptions) -> Callable[[ValueBatch], list[bytes]]:
         prefix = self._written.get(schema).prefix
@@ -275,7 +275,7 @@ def _content(text: str | None, fill: bool) -> Schema | None:
     if not text:
         return None
     try:
-        found = loads(text.encode())
+        document = loads(text.encode())
     except DataError as error:
         raise DataError("Failed to parse schema in converter config due to serialization error: ") from error
-    return read_schema(found, fill)
+    return read_schema(document, fill)

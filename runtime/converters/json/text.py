@@ -123,21 +123,21 @@ def in_hash_order(value: Any) -> Any:
 def dumps_plain(value: Any) -> bytes:
     """The JSON of a value without a schema; DataError if JSON cannot hold it."""
     try:
-        found = plain(value)
+        unwrapped = plain(value)
     except RecursionError:
         return written(value)
-    return dumps(found)
+    return dumps(unwrapped)
 
 
 def dumps_unchanged(values: Sequence[Any]) -> bool:
     """Whether dumps() needs no plain() for these values: strings, and flat objects without floats."""
-    found: set[type] = set()
+    types: set[type] = set()
     for value in values:
         if isinstance(value, dict):
-            found.update(map(type, value.values()))
+            types.update(map(type, value.values()))
         else:
-            found.add(type(value))
-    return found <= _PLAIN
+            types.add(type(value))
+    return types <= _PLAIN
 
 
 _PLAIN = {str, int, bool, type(None)}
@@ -161,16 +161,16 @@ def loads_exactly(data: bytes, floats: type = Decimal) -> Any:
             return None
         if (fixed := _LEADING_ZEROS.sub(_without_zeros, text)) != text and floats is float:
             return loads(fixed.encode())
-        found, end = _decoder(floats).raw_decode(fixed)
-        if not isinstance(found, dict | list | str) and fixed[end : end + 1].strip():
+        document, end = _decoder(floats).raw_decode(fixed)
+        if not isinstance(document, dict | list | str) and fixed[end : end + 1].strip():
             raise DataError(_MALFORMED)
-        return found
+        return document
     except (ValueError, RecursionError) as error:
         raise DataError(_MALFORMED) from error
 
 
-def _without_zeros(found: re.Match[str]) -> str:
-    return found["string"] or found["minus"]
+def _without_zeros(match: re.Match[str]) -> str:
+    return match["string"] or match["minus"]
 
 
 def _decoder(floats: type) -> json.JSONDecoder:

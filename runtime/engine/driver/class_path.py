@@ -33,11 +33,11 @@ def _resolved(coordinates: Sequence[str]) -> list[Path]:
     from runtime.java.install.coordinate import Coordinate
     from runtime.java.install.resolver import Repositories, resolve
 
-    found: dict[str, Path] = {}
+    jars_by_name: dict[str, Path] = {}
     for coordinate in coordinates:
         for jar in resolve(Coordinate.parse(coordinate), Repositories(), io.StringIO()):
-            found.setdefault(jar.name, jar)
-    return without_spark(list(found.values()), spark_jars())
+            jars_by_name.setdefault(jar.name, jar)
+    return without_spark(list(jars_by_name.values()), spark_jars())
 
 
 def without_spark(jars: Sequence[Path], spark: Sequence[Path]) -> list[Path]:
@@ -77,6 +77,6 @@ def spark_jars(all_of_them: bool = False) -> tuple[Path, ...]:
 
 def spark_home() -> Path:
     """The folder of PySpark, found without importing it."""
-    found = importlib.util.find_spec("pyspark")
-    assert found is not None and found.origin is not None
-    return Path(found.origin).parent
+    pyspark = importlib.util.find_spec("pyspark")
+    assert pyspark is not None and pyspark.origin is not None
+    return Path(pyspark.origin).parent

@@ -63,6 +63,6 @@ class ExecutorProfiles:
 
 def _megabytes(text: str) -> int:
     """Memory as Spark writes it, such as `480m` or `2gb`; without a unit in MB."""
-    found = text.strip().lower().removesuffix("b").removesuffix("i")
-    unit = _UNITS.get(found[-1:])
-    return int(found) if unit is None else int(int(found[:-1]) * unit)
+    amount = text.strip().lower().removesuffix("b").removesuffix("i")
+    unit = _UNITS.get(amount[-1:])
+    return int(amount) if unit is None else int(int(amount[:-1]) * unit)

@@ -95,9 +95,9 @@ class LocalJvm:
             if (code := self.process.poll()) is not None:
                 raise OSError(f"Spark's JVM has ended with exit code {code}")
             time.sleep(_POLL)
-        found = self._info.read_bytes()
+        content = self._info.read_bytes()
         self._info.unlink()
-        return int.from_bytes(found[:4]), found[8:].decode()
+        return int.from_bytes(content[:4]), content[8:].decode()
 
 
 def submitted(folder: Path, properties: Mapping[str, str], options: Sequence[str]) -> Any:
@@ -114,4 +114,4 @@ def without_numpy_converters() -> None:
     21 MB and 0.2 s. The driver passes no such values to the JVM."""
     from py4j.protocol import INPUT_CONVERTER
 
-    INPUT_CONVERTER[:] = [found for found in INPUT_CONVERTER if "Numpy" not in type(found).__name__]
+    INPUT_CONVERTER[:] = [converter for converter in INPUT_CONVERTER if "Numpy" not in type(converter).__name__]

@@ -100,8 +100,8 @@ MUTED = (
 def find_java() -> Path | None:
     """The java executable that Spark's own scripts use."""
     home = os.environ.get("JAVA_HOME")
-    found = shutil.which(str(Path(home, "bin", "java")) if home else "java")
-    return Path(found).resolve() if found else None
+    java = shutil.which(str(Path(home, "bin", "java")) if home else "java")
+    return Path(java).resolve() if java else None
 
 
 def java_options(conf: Mapping[str, str], local: bool, folder: Path, archive_options: tuple[str, ...]) -> list[str]:

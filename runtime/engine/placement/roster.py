@@ -375,11 +375,11 @@ class Roster:
         """The tasks that cannot start before one of these slots, which are not up."""
         usable = [link for link in self.links.values() if link.usable and not self.extras.is_private(link.slot)]
         isolated = [queue for cell, queue in self._isolated.items() if self.extras.of(cell) in slots]
-        found = [task for queue in isolated for task in queue.values()]
+        tasks = [task for queue in isolated for task in queue.values()]
         if not all(map(self.extras.is_private, slots)):
             shared = self._waiting.values()
-            found += [task for task in shared if all(_full(link, needed(task.spec)) for link in usable)]
-        return [task for task in found if task.waiting and self.tasks.get(task.spec.id) is task]
+            tasks += [task for task in shared if all(_full(link, needed(task.spec)) for link in usable)]
+        return [task for task in tasks if task.waiting and self.tasks.get(task.spec.id) is task]
 
     def crowded(self, link: SlotLink) -> bool:
         """The slot has reported that it is full and gets no more tasks. False if no other slot has room."""

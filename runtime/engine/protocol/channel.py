@@ -104,6 +104,6 @@ class BlockingChannel:
 
     def receive(self) -> ToSlot | None:
         """The next message; None at the end of the stream. FrameError if the worker violates the protocol."""
-        found = frames.read(self._connection.stream)
-        message: ToSlot | None = None if found is None else _checked(found[0])
+        frame = frames.read(self._connection.stream)
+        message: ToSlot | None = None if frame is None else _checked(frame[0])
         return message

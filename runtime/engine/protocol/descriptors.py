@@ -49,8 +49,8 @@ def room(which: int = 0) -> int | None:
 
 def expected_room() -> float:
     """The room that slots on this machine will have: their daemon raises its limit to the hard one."""
-    found = room(which=1)
-    return math.inf if found is None else found
+    free = room(which=1)
+    return math.inf if free is None else free
 
 
 def _open_now() -> int:

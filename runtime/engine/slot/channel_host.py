@@ -95,9 +95,9 @@ class ChannelHost:
         self._readers[number] = answered
         self._outbox.put({"op": "read_offsets", **about(spec), "number": number, "partitions": partitions})
 
-    def offsets_read(self, number: int, found: OffsetsRead) -> None:
+    def offsets_read(self, number: int, offsets: OffsetsRead) -> None:
         """The worker has read these offsets, or could not."""
-        self._readers.pop(number)(found)
+        self._readers.pop(number)(offsets)
 
     def confirm_start(self, spec: TaskSpec, answered: Callable[[StartResponse], None]) -> None:
         number = next(self._commits)

@@ -85,8 +85,8 @@ class JavaTasks:
 
         own = self._settings
         lease = cell_path(own.folder, own.slot, os.getpid())
-        found = host_settings(find_java(), own.java_heap, lease, own.java_options)
-        return replace(found, names=java_names(own.plugin_path))
+        settings = host_settings(find_java(), own.java_heap, lease, own.java_options)
+        return replace(settings, names=java_names(own.plugin_path))
 
     def _ended(self, end: JvmEnd, owners: frozenset[int]) -> None:
         """Sent before the tasks report that they have lost the JVM."""

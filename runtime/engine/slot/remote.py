@@ -49,10 +49,10 @@ class SlotArchives:
         ConnectError if an archive cannot be downloaded."""
         if not archives:
             return spec
-        found = with_paths(spec, {path: str(self._unpacked(path, digest)) for path, digest in archives.items()})
-        if found.environment is not None:
-            found = replace(found, environment=replace(found.environment, archive=""))
-        return found
+        unpacked = with_paths(spec, {path: str(self._unpacked(path, digest)) for path, digest in archives.items()})
+        if unpacked.environment is not None:
+            unpacked = replace(unpacked, environment=replace(unpacked.environment, archive=""))
+        return unpacked
 
     def _unpacked(self, path: str, digest: str) -> Path:
         target = self._folder / digest
@@ -78,16 +78,16 @@ class SlotArchives:
             connection.close()
 
     def _copy(self, connection: TlsSocket, size: int, file: Path, digest: str) -> None:
-        found = hashlib.sha256()
+        hashed = hashlib.sha256()
         with file.open("wb") as copy:
             while size:
                 data = connection.stream.read(min(size, _CHUNK))
                 if not data:
                     raise OSError("the connection was lost")
                 copy.write(data)
-                found.update(data)
+                hashed.update(data)
                 size -= len(data)
-        if found.hexdigest() != digest:
+        if hashed.hexdigest() != digest:
             raise OSError("the archive is damaged")
 
 

@@ -42,15 +42,15 @@ class WorkerArchives:
         return file if digest.isalnum() and file.is_file() else None
 
     def _digests_of(self, needed: Sequence[str], in_use: set[str]) -> dict[str, str]:
-        found = {}
+        digests = {}
         for path in needed:
             key = path, state_of(Path(path))
             if key not in self._digests:
                 self._digests[key] = digest = self._write(Path(path))
                 self._recent[path] = [*self._recent.get(path, ()), digest][-_RECENT:]
                 self._remove_old(in_use)
-            found[path] = self._digests[key]
-        return found
+            digests[path] = self._digests[key]
+        return digests
 
     def _remove_old(self, in_use: set[str]) -> None:
         kept = in_use.union(*self._recent.values())

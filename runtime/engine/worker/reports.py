@@ -55,11 +55,11 @@ class TaskReports:
             self._of_task(task, link, message)
 
     def _meters(self, link: SlotLink, message: MetersMessage) -> None:
-        for one in message["tasks"]:
-            if (task := link.tasks.get(key_of(one))) is not None:
-                if one["meter"]["written"]:
+        for report in message["tasks"]:
+            if (task := link.tasks.get(key_of(report))) is not None:
+                if report["meter"]["written"]:
                     self._roster.client_failures.forget(task.spec.id)
-                self._listener.task_meter(task.spec.id, task.spec.epoch, one["meter"])
+                self._listener.task_meter(task.spec.id, task.spec.epoch, report["meter"])
 
     def _of_task(self, task: TaskRun, link: SlotLink, message: RunReport) -> None:
         current = self._roster.tasks.get(task.spec.id) is task  # otherwise the herder has stopped it

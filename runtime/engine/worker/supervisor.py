@@ -155,20 +155,20 @@ class SparkEngine:
         return task.harmless.is_set()
 
     def pause_task(self, task: TaskId, paused: bool) -> None:
-        found = self._roster.tasks.get(task)
-        if found is None or found.ended.is_set():
+        entry = self._roster.tasks.get(task)
+        if entry is None or entry.ended.is_set():
             return
-        found.spec = replace(found.spec, paused=paused)  # for another slot, too, if this one has no room
-        if found.link is not None:
-            found.link.send({"op": "pause", **about(found.spec), "paused": paused})
+        entry.spec = replace(entry.spec, paused=paused)  # for another slot, too, if this one has no room
+        if entry.link is not None:
+            entry.link.send({"op": "pause", **about(entry.spec), "paused": paused})
 
     def limit_task(self, task: TaskId, limit: RateLimit) -> None:
-        found = self._roster.tasks.get(task)
-        if found is None or found.ended.is_set():
+        entry = self._roster.tasks.get(task)
+        if entry is None or entry.ended.is_set():
             return
-        found.spec = replace(found.spec, limit=limit)
-        if found.link is not None:
-            found.link.send({"op": "limit", **about(found.spec), "records": limit.records, "bytes": limit.bytes})
+        entry.spec = replace(entry.spec, limit=limit)
+        if entry.link is not None:
+            entry.link.send({"op": "limit", **about(entry.spec), "records": limit.records, "bytes": limit.bytes})
 
     def reset_topics(self, connector: str, at: int) -> None:
         for task in self._roster.tasks.values():
@@ -176,10 +176,10 @@ class SparkEngine:
                 task.link.send({"op": "reset_topics", **about(task.spec), "at": at})
 
     async def stack(self, task: TaskId, within: float) -> TaskStack | None:
-        found = self._roster.tasks.get(task)
-        if found is None or found.link is None or found.ended.is_set():
+        entry = self._roster.tasks.get(task)
+        if entry is None or entry.link is None or entry.ended.is_set():
             return None
-        return await self._stacks.ask(found, within)
+        return await self._stacks.ask(entry, within)
 
     def member_id(self, task: TaskId) -> str | None:
         return self._former_members.get(task)

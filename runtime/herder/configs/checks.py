@@ -142,9 +142,9 @@ class WorkerChecks:
         at = _converters_at(response["configs"])
         policy = None if text_only and not isinstance(self._policy, OverridePolicy) else self._policy
         clients = self._clients(kind, config)
-        found = [entry for client in clients for entry in _overrides(kind, client, config, policy)]
-        response["configs"][at:at] = found
-        response["error_count"] += sum(len(entry["value"]["errors"]) for entry in found)
+        entries = [entry for client in clients for entry in _overrides(kind, client, config, policy)]
+        response["configs"][at:at] = entries
+        response["error_count"] += sum(len(entry["value"]["errors"]) for entry in entries)
 
     def _clients(self, kind: str, config: Mapping[str, str]) -> list[str]:
         """The Kafka clients that the connector uses; overrides of other clients have no effect. A source with an offset

@@ -86,8 +86,8 @@ class ResolvingHost:
     async def selecting(self, config: Mapping[str, str | None]) -> dict[str, str]:
         """The keys of a configuration that select plugins, with variables resolved. ConfigError from a config
         provider."""
-        found = {key: value for key, value in config.items() if value is not None and _selects_plugins(key)}
-        return (await self.resolved(found))[0] if any(map(has_variables, found.values())) else found
+        selecting = {key: value for key, value in config.items() if value is not None and _selects_plugins(key)}
+        return (await self.resolved(selecting))[0] if any(map(has_variables, selecting.values())) else selecting
 
     async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
         return await self._host.describe(plugin, version)
@@ -179,15 +179,15 @@ class ResolvingHost:
         given = config.get(key)
         if given is None or not has_variables(given):
             return given
-        found, _ = await self.resolved({key: given})
-        return found[key]
+        resolved, _ = await self.resolved({key: given})
+        return resolved[key]
 
     async def _with_secrets(self, config: Mapping[str, str]) -> tuple[dict[str, str], Collection[str], set[str]]:
         """The configuration with variables resolved, the values of the variables, and these with all passwords."""
         if not self._providers.by_name:
             return dict(config), (), passwords(config)
-        found = await asyncio.to_thread(self._providers.resolve, config)
-        return found.config, found.secrets, {*found.secrets, *passwords(found.config)}
+        resolved = await asyncio.to_thread(self._providers.resolve, config)
+        return resolved.config, resolved.secrets, {*resolved.secrets, *passwords(resolved.config)}
 
     async def _for_offsets(self, config: Mapping[str, str]) -> tuple[dict[str, str], set[str], Scrub]:
         try:

@@ -67,10 +67,10 @@ class SinkClusters:
         config = self._stored(name) or {} if config is None else config
         given = {key: text for key, text in config.items() if key.startswith(_OVERRIDES)}
         try:
-            found = await self._host.resolve_stored(name, given, part="clients") if given else {}
+            resolved = await self._host.resolve_stored(name, given, part="clients") if given else {}
         except ConfigError as e:
             raise ClientConfigError(f"the configuration of connector {name} cannot be resolved: {e}") from None
-        return await self.of_resolved(name, {**config, **found})
+        return await self.of_resolved(name, {**config, **resolved})
 
     async def of_resolved(self, name: str, config: Mapping[str, str]) -> SinkCluster:
         """As of(), for a configuration with variables resolved."""

@@ -245,8 +245,8 @@ class Connectors:
         assert self._services is not None
         store = self._services.offsets
         await store.read_to_end(connector)
-        found = {canonical(known.partition): known.offset for known in store.offsets(connector)}
-        return [found.get(partition) for partition in partitions]
+        offsets = {canonical(known.partition): known.offset for known in store.offsets(connector)}
+        return [offsets.get(partition) for partition in partitions]
 
     def connectors_lost(self, connectors: Sequence[str], reason: str) -> None:
         for name in connectors:

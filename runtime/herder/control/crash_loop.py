@@ -78,15 +78,15 @@ class CrashLoopGuard:
             await self._documents.read_to_end()
         except KafkaProblem as e:
             _log.warning("Cannot read which connectors were starting when the previous worker ended: %s", e)
-        found = self._written = self._documents.get(self._key) or {}
-        self._suspects = {name: Suspect(**suspect) for name, suspect in found.get("suspects", {}).items()}
-        for name, digest in found.get("starting", {}).items():
+        document = self._written = self._documents.get(self._key) or {}
+        self._suspects = {name: Suspect(**suspect) for name, suspect in document.get("suspects", {}).items()}
+        for name, digest in document.get("starting", {}).items():
             known = self._suspects.get(name)
             deaths = known.deaths if known is not None and known.digest == digest else 0
             self._suspects[name] = Suspect(digest, deaths + 1)
             self._records_ends = True
         if self._records_ends:
-            _log.warning("The previous worker died while connectors were starting: %s", ", ".join(found["starting"]))
+            _log.warning("The previous worker died while connectors were starting: %s", ", ".join(document["starting"]))
             await self._record()
         for name, suspect in self._suspects.items():
             if suspect.deaths >= LIMIT:

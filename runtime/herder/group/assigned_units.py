@@ -100,10 +100,10 @@ class AssignedUnits:
 
 
 def _by_connector(units: Iterable[tuple[str, int]]) -> dict[str, set[int]]:
-    found: dict[str, set[int]] = defaultdict(set)
+    tasks_of: dict[str, set[int]] = defaultdict(set)
     for connector, task in units:
-        found[connector].add(task)
-    return dict(found)
+        tasks_of[connector].add(task)
+    return dict(tasks_of)
 
 
 def _discard(units: dict[str, set[int]], connector: str, tasks: Iterable[int]) -> None:

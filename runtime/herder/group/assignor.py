@@ -264,15 +264,15 @@ class _Loads:
     def lightest(self, is_able: Callable[[str], bool]) -> str | None:
         """The member with the smallest load for its capacity among the able ones."""
         current = []
-        found = None
-        while self._queue and found is None:
+        lightest = None
+        while self._queue and lightest is None:
             load, name = heapq.heappop(self._queue)
             if load == self._relative(name):
                 current.append((load, name))
-                found = name if is_able(name) else None
+                lightest = name if is_able(name) else None
         for entry in current:
             heapq.heappush(self._queue, entry)
-        return found
+        return lightest
 
     def _relative(self, name: str) -> float:
         return self._loads[name] / self._capacity[name]

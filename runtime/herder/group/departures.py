@@ -42,8 +42,8 @@ class Departures:
         self._absent |= {w: d for w, d in before.items() if w in self._absent and self._absent[w].at == d.at}
 
     def _recorded(self) -> dict[str, float]:
-        found = self._documents.get(_KEY) or {}
-        return {worker: float(at) for worker, at in found.items()}
+        document = self._documents.get(_KEY) or {}
+        return {worker: float(at) for worker, at in document.items()}
 
     def times(self) -> Mapping[str, float]:
         """The time (time.time()) at which each absent worker left, by worker id."""

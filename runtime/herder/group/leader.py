@@ -98,12 +98,12 @@ def newest_offset(members: Mapping[str, WorkerMetadata]) -> int:
 def shared_urls(members: Mapping[str, WorkerMetadata]) -> Mapping[str, Sequence[str]]:
     """REST URLs that more than one process advertises, with the names of the processes: requests to these workers reach
     only one of them. All members have just joined, so none of them is an earlier process of the same worker."""
-    found: dict[str, dict[str, str]] = defaultdict(dict)
+    names_by_url: dict[str, dict[str, str]] = defaultdict(dict)
     for name, metadata in members.items():
         process = metadata.details.process if metadata.details else {}
         key = orjson.dumps(dict(process), option=orjson.OPT_SORT_KEYS).decode() if process else name
-        found[metadata.url][key] = name_of(process) or f"member {name}"
-    return {url: sorted(names.values()) for url, names in found.items() if len(names) > 1}
+        names_by_url[metadata.url][key] = name_of(process) or f"member {name}"
+    return {url: sorted(names.values()) for url, names in names_by_url.items() if len(names) > 1}
 
 
 def worker_id(url: str) -> str:
@@ -193,7 +193,7 @@ def _claims(metadata: WorkerMetadata) -> Iterable[Unit]:
 
 
 def _work(units: Iterable[Unit]) -> Work:
-    found: dict[str, list[int]] = defaultdict(list)
+    tasks_of: dict[str, list[int]] = defaultdict(list)
     for unit in sorted(units):
-        found[unit.connector].append(unit.task)
-    return {connector: tuple(tasks) for connector, tasks in found.items()}
+        tasks_of[unit.connector].append(unit.task)
+    return {connector: tuple(tasks) for connector, tasks in tasks_of.items()}

@@ -90,9 +90,13 @@ class LeaderView:
         has_class = self._sources.has_class
         if not self._settings.mixed or has_class is None:
             return []
-        stored = [found for name in self._configs.names() if (found := self._configs.connector(name)) is not None]
-        known = {cls: await has_class(cls) for cls in {found.config.get("connector.class", "") for found in stored}}
-        return [found.name for found in stored if not known[found.config.get("connector.class", "")]]
+        stored = [
+            connector for name in self._configs.names() if (connector := self._configs.connector(name)) is not None
+        ]
+        known = {
+            cls: await has_class(cls) for cls in {connector.config.get("connector.class", "") for connector in stored}
+        }
+        return [connector.name for connector in stored if not known[connector.config.get("connector.class", "")]]
 
     def units(self, name: str) -> frozenset[int]:
         """The connector and its tasks, as stored; empty if it does not exist."""

@@ -51,14 +51,14 @@ class TaskLoads:
         """Replace the loads by those since the last call."""
         elapsed, self._measured_at = time.monotonic() - self._measured_at, time.monotonic()
         before, self._busy = self._busy, {}
-        found: dict[str, dict[str, float]] = {}
+        loads: dict[str, dict[str, float]] = {}
         for connector in self._meters.connectors():
             for task, meter in self._meters.by_task(connector).items():
                 busy = self._busy[connector, task] = meter.total("batch_ms")
                 cores = (busy - before.get((connector, task), busy)) / 1000 / max(elapsed, 0.001)
                 if rounded := round(min(cores, 1.0) / STEP) * STEP:
-                    found.setdefault(connector, {})[str(task)] = rounded
-        self.now = found
+                    loads.setdefault(connector, {})[str(task)] = rounded
+        self.now = loads
 
     async def _measure(self) -> None:
         self.measure()

@@ -126,10 +126,10 @@ class WorkerGroup:
 
     @property
     def snapshot(self) -> GroupSnapshot:
-        found = replace(self._snapshot, generation=self.generation, rebalancing=self._member.rebalancing)
+        snapshot = replace(self._snapshot, generation=self.generation, rebalancing=self._member.rebalancing)
         if not self._units.is_alone:
-            return found
-        return replace(found, workers=[replace(worker, units=self._units.owned) for worker in found.workers])
+            return snapshot
+        return replace(snapshot, workers=[replace(worker, units=self._units.owned) for worker in snapshot.workers])
 
     @property
     def confirmed_until(self) -> float:
@@ -171,8 +171,8 @@ class WorkerGroup:
             return self._settings.url
         if self._owners is None:
             self._owners = {unit: worker.url for worker in self._snapshot.workers for unit in worker.units}
-        found = self._owners.get(Unit(connector, task))
-        return None if found == self._settings.url else found
+        owner = self._owners.get(Unit(connector, task))
+        return None if owner == self._settings.url else owner
 
     def peers(self) -> Sequence[GroupWorkerInfo]:
         return [w for w in self._snapshot.workers if w.worker_id != self.worker_id and w.implementation == "headrace"]
@@ -273,7 +273,7 @@ class WorkerGroup:
 
     def _lead(self, leader_id: str, members: Mapping[str, WorkerMetadata]) -> Mapping[str, Assignment]:
         try:
-            found = lead(leader_id, members, self._awaited_view.get(newest_offset(members), self._loop))
+            led = lead(leader_id, members, self._awaited_view.get(newest_offset(members), self._loop))
         except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
             _log.warning("The worker is too busy to assign connectors and tasks; all workers join the group again")
             return refusal(leader_id, members).assignments
@@ -282,8 +282,8 @@ class WorkerGroup:
             return refusal(leader_id, members).assignments
         for url, processes in shared_urls(members).items():
             _log.error("The workers %s have the same address %s: %s", " and ".join(processes), url, _ADDRESS)
-        self._loop.call_soon_threadsafe(self._note_led, found.snapshot)
-        return found.assignments
+        self._loop.call_soon_threadsafe(self._note_led, led.snapshot)
+        return led.assignments
 
     # the event loop
 

@@ -32,12 +32,12 @@ class Cordons:
 
     def states(self) -> Mapping[str, WorkerState]:
         """The state of each worker id that is cordoned or draining."""
-        found = {}
+        states = {}
         for key in self._documents.keys(_PREFIX):
             state = (self._documents.get(key) or {}).get("state")
             if state in _STATES:
-                found[key.removeprefix(_PREFIX)] = WorkerState(state)
-        return found
+                states[key.removeprefix(_PREFIX)] = WorkerState(state)
+        return states
 
     async def put(self, worker_id: str, state: WorkerState, who: str) -> None:
         """Store that a worker is CORDONED or DRAINING. `who` is the user who requested it."""

@@ -48,15 +48,15 @@ class Expiry:
 
     async def warnings(self, names: list[str]) -> list[tuple[str, str]]:
         """Warnings for the stopped sinks whose offsets expire soon, by name; at most one a day for each sink."""
-        found = []
+        texts = []
         self._warned = {name: self._warned[name] for name in set(names) & self._warned.keys()}
         for name in names:
             at = await self.expires_at(name)
             if at is None:
                 self._warned.pop(name, None)
             elif self._is_near(at) and self._first_today(name):
-                found.append((name, self._warning_text(name, at)))
-        return found
+                texts.append((name, self._warning_text(name, at)))
+        return texts
 
     def _since(self, name: str) -> int | None:
         stopped = self._configs.target_written(name)

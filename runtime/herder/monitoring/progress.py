@@ -66,12 +66,14 @@ class OffsetProgress:
 
     async def _of_source(self, name: str, entries: Sequence[OffsetEntry]) -> list[DetailedOffset]:
         written, now = self._store.written(name), int(time.time() * 1000)
-        found: list[DetailedOffset] = []
+        offsets: list[DetailedOffset] = []
         for partition, offset in entries:
             at = written.get(canonical(partition), -1)
             age = max(now - at, 0) if at >= 0 else None
-            found.append({"partition": partition, "offset": offset, "written": at if at >= 0 else None, "age_ms": age})
-        return found
+            offsets.append(
+                {"partition": partition, "offset": offset, "written": at if at >= 0 else None, "age_ms": age}
+            )
+        return offsets
 
     def _forget_old(self) -> None:
         now = time.monotonic()

@@ -105,18 +105,18 @@ def merged(histories: Sequence[Sequence[ProgressPoint]]) -> list[ProgressPoint]:
     if len(some) < 2:
         return list(some[0]) if some else []
     latest: dict[int, ProgressPoint] = {}
-    found: list[ProgressPoint] = []
-    for point, number in sorted(((p, n) for n, h in enumerate(some) for p in h), key=lambda one: one[0]["time"]):
+    points: list[ProgressPoint] = []
+    for point, number in sorted(((p, n) for n, h in enumerate(some) for p in h), key=lambda item: item[0]["time"]):
         latest[number] = point
-        lags = [one["lag"] for one in latest.values() if one["lag"] is not None]
-        found.append({
+        lags = [part["lag"] for part in latest.values() if part["lag"] is not None]
+        points.append({
             "time": point["time"],
-            "read": sum(one["read"] for one in latest.values()),
-            "written": sum(one["written"] for one in latest.values()),
-            "failed": sum(one["failed"] for one in latest.values()),
+            "read": sum(part["read"] for part in latest.values()),
+            "written": sum(part["written"] for part in latest.values()),
+            "failed": sum(part["failed"] for part in latest.values()),
             "lag": sum(lags) if lags else None,
         })  # fmt: skip
-    return found
+    return points
 
 
 Elsewhere = Mapping[str, Mapping[str, Sequence[ProgressPoint]] | None]

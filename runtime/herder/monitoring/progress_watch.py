@@ -54,7 +54,9 @@ class ProgressWatch:
 
     def all(self) -> dict[str, ProgressResponse]:
         """The progress of every connector, for a client that starts to follow the events."""
-        names = dict.fromkeys([*self._board.meters.connectors(), *(n for one in self._elsewhere.values() for n in one)])
+        names = dict.fromkeys(
+            [*self._board.meters.connectors(), *(n for connectors in self._elsewhere.values() for n in connectors)]
+        )
         return {name: self.everywhere(name) for name in names}
 
     def own(self) -> dict[str, ProgressResponse]:
@@ -63,14 +65,22 @@ class ProgressWatch:
 
     def reported(self, elsewhere: Mapping[str, Mapping[str, ProgressResponse]]) -> None:
         """The progress on the other workers, by worker and connector, has been collected."""
-        before = {(worker, name): one for worker, found in self._elsewhere.items() for name, one in found.items()}
-        for worker, found in elsewhere.items():
-            self._board.meters.changed |= {name for name, one in found.items() if before.get((worker, name)) != one}
+        before = {
+            (worker, name): progress
+            for worker, connectors in self._elsewhere.items()
+            for name, progress in connectors.items()
+        }
+        for worker, connectors in elsewhere.items():
+            self._board.meters.changed |= {
+                name for name, progress in connectors.items() if before.get((worker, name)) != progress
+            }
         self._elsewhere = elsewhere
 
     def everywhere(self, name: str) -> ProgressResponse:
         """The progress of a connector on all workers."""
-        return merged([self.of(name), *(found[name] for found in self._elsewhere.values() if name in found)])
+        return merged(
+            [self.of(name), *(connectors[name] for connectors in self._elsewhere.values() if name in connectors)]
+        )
 
     def of(self, name: str) -> ProgressResponse:
         """Counts of `read`, `written` and `failed` records, the `lag` of a running sink, `age_ms` since the last record
@@ -105,7 +115,9 @@ class ProgressWatch:
             self._events.publish_latest("progress", {"time": self._now(), "connectors": known})
 
     def _has_progress(self, name: str) -> bool:
-        return bool(self._board.meters.by_task(name)) or any(name in found for found in self._elsewhere.values())
+        return bool(self._board.meters.by_task(name)) or any(
+            name in connectors for connectors in self._elsewhere.values()
+        )
 
     async def warn(self) -> None:
         """Warn of stopped sinks whose offsets expire soon."""
@@ -128,8 +140,8 @@ class ProgressWatch:
 
     async def _stopped_sinks(self) -> list[str]:
         stored = [self._herder.stored(name) for name in self._herder.connectors()]
-        stopped = [one for one in stored if one.target is TargetState.STOPPED]
-        return [one.name for one in stopped if await self._herder.type(one.config) == "sink"]
+        stopped = [connector for connector in stored if connector.target is TargetState.STOPPED]
+        return [connector.name for connector in stopped if await self._herder.type(connector.config) == "sink"]
 
     def _behind(self, tasks: list[TaskMeter]) -> int | None:
         """Milliseconds since the timestamp of the newest record written by the task that is furthest behind."""
@@ -149,7 +161,7 @@ def merged(parts: Sequence[ProgressResponse]) -> ProgressResponse:
     unknown = any(ms is None for ms in behind)
     ages = [part["age_ms"] for part in parts if part["age_ms"] is not None]
     lag: LagResponse = {
-        "records": sum(one["records"] for one in lags),
+        "records": sum(lag["records"] for lag in lags),
         "ms": None if unknown else max((ms for ms in behind if ms is not None), default=0),
     }
     return {

@@ -84,16 +84,16 @@ def parse(text: object, now: datetime) -> Moment:
 
 def _duration(word: str) -> timedelta | None:
     bare = word.removeprefix("-").removesuffix("ago").strip()
-    found = _ISO_DURATION.fullmatch(bare) or _DURATION.fullmatch(bare)
-    if found is None or not any(found.groups()):
+    match = _ISO_DURATION.fullmatch(bare) or _DURATION.fullmatch(bare)
+    if match is None or not any(match.groups()):
         return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
 
 
 def _time(word: str) -> datetime:
-    found = datetime.fromisoformat(word)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    moment = datetime.fromisoformat(word)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +167,13 @@ class SeekResolver:
     async def _goals(self, moments: Mapping[TopicPartition, Moment], known: _Known) -> Offsets:
         """The target offsets, limited to the records that the topic holds."""
         times = {moment.milliseconds for moment in moments.values() if isinstance(moment, AtTime)}
-        found = {
+        offsets_at = {
             ms: await self._positions.at_time([at for at, m in moments.items() if m == AtTime(ms)], ms) for ms in times
         }
         goals = {}
         for at, moment in moments.items():
             begin, end = known.beginnings.get(at, 0), known.ends[at]
-            goal = found[moment.milliseconds][at] if isinstance(moment, AtTime) else _goal(moment, at, known)
+            goal = offsets_at[moment.milliseconds][at] if isinstance(moment, AtTime) else _goal(moment, at, known)
             goals[at] = min(max(goal, begin), end)
         return goals
 
@@ -188,7 +188,7 @@ def _chosen(partitions: Sequence[TopicPartition], wanted: Sequence[SeekTarget]) 
         keys = [key for key in ((None, None), (at[0], None), at) if key in last]
         meant.update(keys)
         if keys:
-            chosen[at] = max((last[key] for key in keys), key=lambda found: found[0])[1]
+            chosen[at] = max((last[key] for key in keys), key=lambda entry: entry[0])[1]
     for target in wanted:
         if (target.topic, target.partition) not in meant:
             raise BadRequest(_nowhere(target))

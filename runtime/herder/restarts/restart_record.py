@@ -92,8 +92,8 @@ class RestartRecords:
 
     def get(self, name: str, unit: int) -> RestartRecord | None:
         """The record of a connector (unit protocol.CONNECTOR) or task; None if it has never failed."""
-        found = self._documents.get(_key(name, unit))
-        return None if found is None else _record(found)
+        document = self._documents.get(_key(name, unit))
+        return None if document is None else _record(document)
 
     def of(self, name: str) -> Iterator[tuple[int, RestartRecord]]:
         """The records of a connector and its tasks, by unit."""

@@ -128,8 +128,8 @@ def merged(views: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _merged_stages(counted: Sequence[dict[str, Any]]) -> dict[str, Counted]:
-    names = dict.fromkeys(stage for one in counted for stage in one["stages"])
-    return {name: _sum(BY_STAGE, [one["stages"].get(name, {}) for one in counted]) for name in names}
+    names = dict.fromkeys(stage for errors in counted for stage in errors["stages"])
+    return {name: _sum(BY_STAGE, [errors["stages"].get(name, {}) for errors in counted]) for name in names}
 
 
 def _newest(errors: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

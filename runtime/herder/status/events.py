@@ -54,8 +54,8 @@ class EventLog:
     def own_notices(self, after: str | None) -> list[Mapping[str, object]]:
         """This worker's own notices after the event with this id; none for an id of an earlier process."""
         point = self.resume_point(after)
-        found = [e for e in self._events if e.kind == "notice" and e.own and point is not None and e.seq > point]
-        return [event.data for event in found]
+        notices = [e for e in self._events if e.kind == "notice" and e.own and point is not None and e.seq > point]
+        return [event.data for event in notices]
 
     def publish_latest(self, kind: str, data: Mapping[str, object]) -> None:
         """Append an event that replaces earlier events of its kind: followers receive each, the log keeps the last."""

@@ -42,8 +42,8 @@ class TaskMeter:
 
     def value(self, name: str) -> float | None:
         """Any other value of the newest run's latest report; None if the run has not reported it."""
-        found = self.now.get(name)
-        return None if found is None else float(found)
+        value = self.now.get(name)
+        return None if value is None else float(value)
 
     @property
     def plugins(self) -> Sequence[PluginMetric]:

@@ -74,8 +74,8 @@ class ClassFile:
 
     @property
     def has_public_default_constructor(self) -> bool:
-        found = self.method("<init>", "()V")
-        return found is not None and bool(found.access & ACC_PUBLIC)
+        constructor = self.method("<init>", "()V")
+        return constructor is not None and bool(constructor.access & ACC_PUBLIC)
 
     def method(self, name: str, descriptor: str) -> ClassMember | None:
         return next((m for m in self.methods if (m.name, m.descriptor) == (name, descriptor)), None)

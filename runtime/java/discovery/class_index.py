@@ -164,13 +164,13 @@ class ClassIndex:
 
     def ancestors(self, name: str) -> frozenset[str]:
         """All super classes and interfaces, also those whose class files are missing."""
-        found = self._ancestors.get(name)
-        if found is None:
+        ancestors = self._ancestors.get(name)
+        if ancestors is None:
             self._ancestors[name] = frozenset()  # ends a circle, which a damaged jar may contain
             parents = self.parents(name)
-            found = frozenset(parents).union(*(self.ancestors(parent) for parent in parents))
-            self._ancestors[name] = found
-        return found
+            ancestors = frozenset(parents).union(*(self.ancestors(parent) for parent in parents))
+            self._ancestors[name] = ancestors
+        return ancestors
 
     def missing(self, name: str) -> set[str]:
         """Super types that neither the location nor the worker has: the class cannot be loaded."""
@@ -181,19 +181,21 @@ class ClassIndex:
         if name not in self._classes or name in FROM_WORKER:
             return None
         if name not in self._parsed:
-            found = self._classes[name]
-            self._parsed[name] = ClassFile(found.archive.read(found.entry))
+            entry = self._classes[name]
+            self._parsed[name] = ClassFile(entry.archive.read(entry.entry))
         return self._parsed[name]
 
     def _read_classes(self, archive: Archive) -> None:
         classes: Mapping[str, ClassEntry] = self._classes
         for entry, data in archive.classes():
             try:
-                found = ClassFile(data)
+                class_file = ClassFile(data)
             except ClassFormatError as error:
                 _log.debug("%s in %s is ignored: %s", entry, archive.path, error)
                 continue
             # A class in the wrong folder of a jar cannot be loaded.
-            if found.name not in classes and entry == f"{found.name.replace('.', '/')}.class":
-                parents = (found.super_name, *found.interfaces) if found.super_name else found.interfaces
-                self._classes[found.name] = ClassEntry(archive, entry, parents)
+            if class_file.name not in classes and entry == f"{class_file.name.replace('.', '/')}.class":
+                parents = (
+                    (class_file.super_name, *class_file.interfaces) if class_file.super_name else class_file.interfaces
+                )
+                self._classes[class_file.name] = ClassEntry(archive, entry, parents)

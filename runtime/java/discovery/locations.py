@@ -17,7 +17,7 @@ _ARCHIVES = (".jar", ".zip")
 
 def plugin_locations(plugin_path: Sequence[str]) -> list[Path]:
     """All locations, in the order of `plugin.path`, then by name; each once."""
-    found: dict[Path, None] = {}
+    paths: dict[Path, None] = {}
     for element in plugin_path:
         path = Path(os.path.abspath(element))  # noqa: PTH100 - Path.absolute() keeps the dots of "../plugins"
         if path.is_dir():
@@ -26,10 +26,10 @@ def plugin_locations(plugin_path: Sequence[str]) -> list[Path]:
             except OSError as error:
                 _log.error("plugin.path: %s cannot be listed: %s", path, error)
                 continue
-            found |= dict.fromkeys(child for child in children if _may_be_location(child))
+            paths |= dict.fromkeys(child for child in children if _may_be_location(child))
         elif is_archive(path):
-            found[path] = None
-    return list(found)
+            paths[path] = None
+    return list(paths)
 
 
 def class_path(location: Path) -> list[Path]:

@@ -53,12 +53,12 @@ def _inherited(index: ClassIndex, name: str) -> PluginVersion:
 
 def _class_with_version(index: ClassIndex, name: str) -> ClassFile | None:
     """The class or interface of the location whose version() a call would reach."""
-    found = index.load(name)
-    if found is None:
+    class_file = index.load(name)
+    if class_file is None:
         return None
-    method = found.method("version", _RETURNS_TEXT)
-    if method is not None and found.code(method):
-        return found
+    method = class_file.method("version", _RETURNS_TEXT)
+    if method is not None and class_file.code(method):
+        return class_file
     for parent in index.parents(name):
         if (inherited := _class_with_version(index, parent)) is not None:
             return inherited
@@ -152,12 +152,12 @@ def scan(
     plugins: list[JavaPlugin] = []
     for location in plugin_locations(plugin_path):
         paths = class_path(location)
-        found = results.find(location, paths) if results else None
-        if found is None:
-            found = scan_location(location, paths)
+        listed = results.find(location, paths) if results else None
+        if listed is None:
+            listed = scan_location(location, paths)
             if results:
-                results.store(location, paths, found)
-        plugins += found
+                results.store(location, paths, listed)
+        plugins += listed
     return _by_discovery(plugins, discovery)
 
 
@@ -185,10 +185,10 @@ def _plugins(index: ClassIndex, location: Path) -> Iterator[JavaPlugin]:
 
 def _can_be_created(index: ClassIndex, name: str) -> bool:
     try:
-        found = index.load(name)
-        if found is None or not found.is_concrete:
+        class_file = index.load(name)
+        if class_file is None or not class_file.is_concrete:
             return False
-        if not found.is_public or not found.has_public_default_constructor:
+        if not class_file.is_public or not class_file.has_public_default_constructor:
             _log.warning("plugin.path: %s is not a plugin: the class and its constructor without arguments must "
                          "be public", name)  # fmt: skip
             return False

@@ -50,9 +50,9 @@ class ScanCache:
 
     def update(self, location: Path, class_path: Sequence[Path], change: Callable[[JavaPlugin], JavaPlugin]) -> None:
         """Change each plugin of a location whose result is valid."""
-        found = self.find(location, class_path)
-        if found is not None:
-            self.store(location, class_path, [change(plugin) for plugin in found])
+        plugins = self.find(location, class_path)
+        if plugins is not None:
+            self.store(location, class_path, [change(plugin) for plugin in plugins])
 
     def _file(self, location: Path) -> Path:
         return self._folder / f"{hashlib.sha256(str(location).encode()).hexdigest()[:24]}.json"

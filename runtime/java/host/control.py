@@ -45,7 +45,7 @@ class ControlLink:
         self._ended = False
         self._contexts: dict[int, tuple[contextvars.Context, ContextCall]] = {}
         self._pool = ThreadPoolExecutor(_THREADS, "java-context")
-        classes = {name: list(found) for name, found in names.classes.items()}
+        classes = {name: list(targets) for name, targets in names.classes.items()}
         self._send([classes, {location: list(jars) for location, jars in names.jars.items()}])
         for logger, level in levels.items():
             self._send(["level", logger, level])

@@ -47,8 +47,8 @@ class JavaHost:
     def jvms(self) -> list[TaskHostJvm]:
         """All running JVMs, the current one last."""
         with self._lock:
-            found = [*self._retired, *([self._current] if self._current is not None else [])]
-        return [jvm for jvm in found if jvm.alive]
+            jvms = [*self._retired, *([self._current] if self._current is not None else [])]
+        return [jvm for jvm in jvms if jvm.alive]
 
     def start(self) -> None:
         """Start a JVM unless one runs. Raises as TaskHostJvm, and what the function for the settings raises."""

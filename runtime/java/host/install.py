@@ -46,7 +46,7 @@ def glue_jar(java: Path, classpath: Sequence[Path], cache: Path) -> Path:
 
 def _sources() -> dict[str, str]:
     """The source files, by their path."""
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     folders = [("", files("runtime.java.host").joinpath("src"))]
     while folders:
         path, folder = folders.pop()
@@ -55,8 +55,8 @@ def _sources() -> dict[str, str]:
             if entry.is_dir():
                 folders.append((f"{name}/", entry))
             elif name.endswith(".java"):
-                found[name] = entry.read_text(encoding="utf-8")
-    return dict(sorted(found.items()))
+                sources[name] = entry.read_text(encoding="utf-8")
+    return dict(sorted(sources.items()))
 
 
 def _digest(sources: Mapping[str, str], classpath: Sequence[Path]) -> str:
@@ -100,9 +100,9 @@ def compiler_jars() -> list[Path]:
     """Janino's jars in PySpark, which is not imported. Raises GlueError."""
     spec = importlib.util.find_spec("pyspark")
     for place in (spec.submodule_search_locations or ()) if spec else ():
-        found = [jar for name in ("janino", "commons-compiler") for jar in Path(place, "jars").glob(f"{name}-*.jar")]
-        if len(found) == 2:
-            return found
+        jars = [jar for name in ("janino", "commons-compiler") for jar in Path(place, "jars").glob(f"{name}-*.jar")]
+        if len(jars) == 2:
+            return jars
     raise GlueError("PySpark's Janino jars were not found: pip install 'headrace[runtime]'")
 
 

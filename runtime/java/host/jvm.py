@@ -80,7 +80,7 @@ class PluginObject:
         """Answers a call of the plugin's context, or takes its metrics."""
         if name != "metrics":
             return self._context(name, argument)
-        self.metrics = [PluginMetric(*one) for one in argument]
+        self.metrics = [PluginMetric(*metric) for metric in argument]
         if self.metrics_changed is not None:
             self.metrics_changed()
         return None
@@ -170,8 +170,8 @@ class TaskHostJvm:
 
     def stack(self, link: int) -> str | None:
         """The stack of the thread of a link; None if it has ended."""
-        found: str | None = self._ask("stack", link)
-        return found
+        stack: str | None = self._ask("stack", link)
+        return stack
 
     def status(self) -> JvmStatus:
         """Asks the JVM. HostLostError if it has ended."""
@@ -227,8 +227,8 @@ class TaskHostJvm:
 
 def _thread_name(owner: str) -> str | None:
     """Connect's name for the thread of a connector or task, by its log context; None without one."""
-    found = log_context.parse(owner)
-    if found is None:
+    context = log_context.parse(owner)
+    if context is None:
         return None
-    name, task = found
+    name, task = context
     return f"connector-thread-{name}" if task is None else f"task-thread-{name}-{task}"

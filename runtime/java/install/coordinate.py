@@ -29,14 +29,14 @@ class Coordinate:
     @classmethod
     def parse(cls, text: str) -> Coordinate:
         """Raises InstallError if the text is not a coordinate of a jar or an archive."""
-        found = _COORDINATE.fullmatch(text)
-        if found is None or any(set(part or "") == {"."} for part in found.groupdict().values()):
+        match = _COORDINATE.fullmatch(text)
+        if match is None or any(set(part or "") == {"."} for part in match.groupdict().values()):
             raise InstallError(
                 f"{text!r} is not a Maven coordinate: write GROUP:ARTIFACT:VERSION, or "
                 f"GROUP:ARTIFACT:VERSION:plugin@tar.gz for a plugin archive"
             )
         coordinate = cls(
-            found["group"], found["artifact"], found["version"], found["classifier"] or "", found["extension"] or "jar"
+            match["group"], match["artifact"], match["version"], match["classifier"] or "", match["extension"] or "jar"
         )
         if coordinate.extension not in ("jar", *ARCHIVES):
             raise InstallError(f"{text}: the extension must be jar, {', '.join(ARCHIVES[:-1])} or {ARCHIVES[-1]}")

@@ -56,7 +56,7 @@ def install(
             fresh.rename(folder)
     except OSError as error:
         raise InstallError(f"{coordinate} could not be installed in {folder}: {error}") from error
-    moved = [replace(found, location=folder, jar=folder / found.jar.relative_to(fresh)) for found in plugins]
+    moved = [replace(plugin, location=folder, jar=folder / plugin.jar.relative_to(fresh)) for plugin in plugins]
     return Installed(folder, moved, is_new=True)
 
 

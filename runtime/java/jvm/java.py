@@ -53,10 +53,10 @@ def _program() -> Path:
         if not os.access(program, os.X_OK):
             raise JavaError(f"JAVA_HOME is {home}, but {program} is not executable: {ADVICE}")
         return program
-    found = shutil.which("java")
-    if not found:
+    java = shutil.which("java")
+    if not java:
         raise JavaError(f"Java was not found: {ADVICE}")
-    return Path(found)
+    return Path(java)
 
 
 def _version(program: Path) -> str:
@@ -66,7 +66,7 @@ def _version(program: Path) -> str:
         # The /usr/bin/java of macOS only prints where to get Java.
         raise JavaError(f"{program} does not run ({error}): {ADVICE}") from error
     output = response.stderr + response.stdout
-    found = re.search(r'version "([^"]+)"', output)
-    if not found:
+    version = re.search(r'version "([^"]+)"', output)
+    if not version:
         raise JavaError(f"{program} -version printed no version: {ADVICE}")
-    return found.group(1)
+    return version.group(1)

@@ -45,10 +45,10 @@ class JavaClasses:
         `java_name` is the name of the Java class, `java_target` the target. Plugins have their keys in `config_def`,
         connectors their task in `task_class`; the first use asks the JVM."""
         with self._lock:
-            found = self._types.get((target, kind))
-            if found is None:
-                found = self._types[target, kind] = _type(target, kind, self)
-            return found
+            cls = self._types.get((target, kind))
+            if cls is None:
+                cls = self._types[target, kind] = _type(target, kind, self)
+            return cls
 
     def version(self, target: str, kind: str) -> str | None:
         """The version that an instance reports; None if it reports none. Raises the exception of the constructor,

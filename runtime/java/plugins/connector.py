@@ -57,8 +57,8 @@ class JavaConnector(StartedPlugin, Connector):
         self.plugin.call("start", dict(config))
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        found: list[dict[str, str]] = self.plugin.call("task_configs", max_tasks)
-        return found
+        configs: list[dict[str, str]] = self.plugin.call("task_configs", max_tasks)
+        return configs
 
     def close(self) -> None:
         """Release an instance that was not started. A running call is interrupted and raises HostLostError."""

@@ -45,20 +45,20 @@ class JavaConverter(Converter):
 
     def from_connect_batch(self, topic: str, values: ValueBatch) -> Sequence[bytes | None]:
         self._written.clear()
-        found, failures = _from_connect(self.plugin, topic, None, values)
+        converted, failures = _from_connect(self.plugin, topic, None, values)
         if failures:
             rows = values.rows
             keys = [(topic, id(values.schema), id(value)) for value in rows]
-            self._written.keep(keys, found, failures, rows)
+            self._written.keep(keys, converted, failures, rows)
             raise java_error(failures[0][1])
-        return found
+        return converted
 
     def to_connect_batch(self, topic: str, data: Sequence[bytes]) -> ValueBatch | None:
         self._read.clear()
-        found, failures = _to_connect(self.plugin, topic, None, data)
-        if not failures and isinstance(found, ValueBatch):
-            return found
-        self._read.keep([(topic, one) for one in data], _pairs(found), failures, data)
+        converted, failures = _to_connect(self.plugin, topic, None, data)
+        if not failures and isinstance(converted, ValueBatch):
+            return converted
+        self._read.keep([(topic, item) for item in data], _pairs(converted), failures, data)
         if failures:
             raise java_error(failures[0][1])
         return None
@@ -72,8 +72,8 @@ class JavaConverter(Converter):
 
         after, frame = self.plugin.exchange("from_connect_with_headers", topic, list(map(list, headers)), batch=write)
         headers[:] = [(name, data) for name, data in after]
-        found: bytes | None = frame.column(1)[0]
-        return found
+        converted: bytes | None = frame.column(1)[0]
+        return converted
 
     def to_connect_with_headers(self, topic: str, headers: RawHeaders, data: bytes | None) -> _Data:
         _, frame = self.plugin.exchange(
@@ -99,12 +99,12 @@ class JavaHeaderConverter(HeaderConverter):
         self.plugin.call("configure", dict(config))
 
     def from_connect_header(self, topic: str, key: str, schema: Schema | None, value: Any) -> bytes | None:
-        found: bytes | None = _single(_from_connect(self.plugin, topic, key, ValueBatch(schema, [value])))
-        return found
+        converted: bytes | None = _single(_from_connect(self.plugin, topic, key, ValueBatch(schema, [value])))
+        return converted
 
     def to_connect_header(self, topic: str, key: str, data: bytes | None) -> tuple[Schema | None, Any]:
-        found: _Data = _single(_to_connect(self.plugin, topic, key, [data]))
-        return found
+        converted: _Data = _single(_to_connect(self.plugin, topic, key, [data]))
+        return converted
 
     def close(self) -> None:
         close_plugin(self.plugin)
@@ -121,11 +121,11 @@ class _Outcomes(Generic[R]):
         self._known: dict[Any, tuple[R, Any]] = {}
         self._values: Any = None  # kept, since identities are part of the keys
 
-    def keep(self, keys: Sequence[Any], found: Sequence[R], failures: _Failures, values: Any) -> None:
+    def keep(self, keys: Sequence[Any], converted: Sequence[R], failures: _Failures, values: Any) -> None:
         """Remember the results of all values that were tried."""
         errors = {place: error for place, error in failures if error is not None}
         tried = next((place for place, error in failures if error is None), len(keys))
-        self._known = {keys[place]: (found[place], errors.get(place)) for place in range(tried)}
+        self._known = {keys[place]: (converted[place], errors.get(place)) for place in range(tried)}
         self._values = values
 
     def clear(self) -> None:
@@ -144,14 +144,14 @@ class _Outcomes(Generic[R]):
 
 
 def _single(outcome: tuple[Any, _Failures]) -> Any:
-    found, failures = outcome
+    converted, failures = outcome
     if failures:
         raise java_error(failures[0][1])
-    return _pairs(found)[0] if isinstance(found, ValueBatch) else found[0]
+    return _pairs(converted)[0] if isinstance(converted, ValueBatch) else converted[0]
 
 
-def _pairs(found: ValueBatch | Sequence[_Data]) -> Sequence[_Data]:
-    return [(found.schema, value) for value in found.rows] if isinstance(found, ValueBatch) else found
+def _pairs(converted: ValueBatch | Sequence[_Data]) -> Sequence[_Data]:
+    return [(converted.schema, value) for value in converted.rows] if isinstance(converted, ValueBatch) else converted
 
 
 def _from_connect(plugin: PluginObject, topic: str, header: str | None, values: ValueBatch) -> tuple[Column, _Failures]:

@@ -212,7 +212,7 @@ class _Reports:
             number = next(self._numbers)
             self._pending[number] = report
             if number % _PRUNE == 0:
-                self._pending = {key: one for key, one in self._pending.items() if not one.done()}
+                self._pending = {key: future for key, future in self._pending.items() if not future.done()}
             return number
 
     def is_done(self, number: int) -> bool:

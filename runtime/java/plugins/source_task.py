@@ -38,9 +38,9 @@ class JavaSourceTask(StartedPlugin, SourceTask):
         Raises the exception of its constructor, or HostLostError."""
         made: JavaSourceTask
         calls = _ContextCalls()
-        found = host.create("source_task", plugin, thread, calls)
-        made = object.__new__(_reporting(cls) if found.reports else cls)
-        made.plugin = made.metrics_owner = found
+        plugin_task = host.create("source_task", plugin, thread, calls)
+        made = object.__new__(_reporting(cls) if plugin_task.reports else cls)
+        made.plugin = made.metrics_owner = plugin_task
         made._calls = calls
         return made
 
@@ -127,20 +127,20 @@ class ReportingJavaSourceTask(JavaSourceTask):
             "records",
             [record.batch for record in records],
             [record.place for record in records],
-            [None if one is None else one.topic for one in known],
-            [None if one is None else one.partition for one in known],
-            [None if one is None else one.offset for one in known],
-            [None if one is None else one.timestamp for one in known],
-            [None if one is None else one.serialized_key_size for one in known],
-            [None if one is None else one.serialized_value_size for one in known],
+            [None if sent is None else sent.topic for sent in known],
+            [None if sent is None else sent.partition for sent in known],
+            [None if sent is None else sent.offset for sent in known],
+            [None if sent is None else sent.timestamp for sent in known],
+            [None if sent is None else sent.serialized_key_size for sent in known],
+            [None if sent is None else sent.serialized_value_size for sent in known],
         )
 
     def _records(self, frame: FrameReader, count: int, batch: int) -> Sequence[SourceRecord]:
         groups, group_of = read_groups(frame, count)
-        found = in_order([_placed(group) for group in groups], group_of)
-        for place, record in enumerate(found):
+        records = in_order([_placed(group) for group in groups], group_of)
+        for place, record in enumerate(records):
             record.batch, record.place = batch, place
-        return found
+        return records
 
 
 def _placed(group: RecordColumns) -> list[JavaSourceRecord]:
@@ -186,4 +186,4 @@ class _ContextCalls:
 
 def read_offsets(reader: OffsetReader, partitions: Sequence[Mapping[str, Any]]) -> list[Any]:
     """The committed offsets, as plain values."""
-    return [None if found is None else dict(found) for found in reader.offsets(partitions)]
+    return [None if offset is None else dict(offset) for offset in reader.offsets(partitions)]

@@ -42,7 +42,7 @@ class JavaTransformation(Transformation):
         (tried, places, failures), frame = self.plugin.exchange(
             "run", sink, described, stops, batch=lambda writer: _write(writer, records)
         )
-        found: list[Any] = [None] * tried
+        outcomes: list[Any] = [None] * tried
         if places is None:
             places = range(tried)
         places = [*places, *(place for place, _, _ in failures)]
@@ -50,10 +50,10 @@ class JavaTransformation(Transformation):
             groups, group_of = read_groups(frame, len(places))
             parts = [_sink_values(group) if sink else source_records(group) for group in groups]
             for place, result in zip(places, in_order(parts, group_of), strict=True):
-                found[place] = _of_sink(records[place], result) if sink else result
+                outcomes[place] = _of_sink(records[place], result) if sink else result
         for place, step, error in failures:
-            found[place] = FailedStep(found[place], step, java_error(error))
-        return found
+            outcomes[place] = FailedStep(outcomes[place], step, java_error(error))
+        return outcomes
 
     def close(self) -> None:
         close_plugin(self.plugin)
@@ -77,8 +77,8 @@ class JavaPredicate(Predicate):
     def test_all(self, records: Sequence[Record]) -> Sequence[bool]:
         """The result of test() for each record, in one call of the JVM."""
         sink = isinstance(records[0], SinkRecord)
-        found: list[bool] = self.plugin.call("test", sink, batch=lambda writer: _write(writer, records))
-        return found
+        matches: list[bool] = self.plugin.call("test", sink, batch=lambda writer: _write(writer, records))
+        return matches
 
     def close(self) -> None:
         close_plugin(self.plugin)

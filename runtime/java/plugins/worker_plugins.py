@@ -78,13 +78,13 @@ class JavaConfigProvider:
         self._ttls: dict[str, float] = {}
 
     def get(self, path: str, key: str) -> str | None:
-        found: dict[str, str | None]
-        found, ttl = self._plugin.call_java("get", path, [key])
+        variables: dict[str, str | None]
+        variables, ttl = self._plugin.call_java("get", path, [key])
         if ttl is None:
             self._ttls.pop(path, None)
         else:
             self._ttls[path] = ttl / 1000
-        return found.get(key)
+        return variables.get(key)
 
     def ttl(self, path: str) -> float | None:
         return self._ttls.get(path)
@@ -102,14 +102,16 @@ class JavaClientPolicy:
     @property
     def metrics(self) -> Sequence[tuple[str, Mapping[str, str], float, str]]:
         """See MonitoredPolicy."""
-        found = []
+        samples = []
         for name, description, tags, value in self._plugin.metrics():
             own = {tag: text for tag, text in tags.items() if text}
-            found.append((name, {**self._labels, **own}, value, description))
-        return found
+            samples.append((name, {**self._labels, **own}, value, description))
+        return samples
 
     def refusals(
         self, name: str, kind: str, connector_class: str, client: str, settings: Mapping[str, str]
     ) -> dict[str, str]:
-        found = self._plugin.call_java("validate", name, kind.upper(), connector_class, client.upper(), dict(settings))
-        return {setting: errors[0] for setting, errors in found if errors}
+        settings_errors = self._plugin.call_java(
+            "validate", name, kind.upper(), connector_class, client.upper(), dict(settings)
+        )
+        return {setting: errors[0] for setting, errors in settings_errors if errors}

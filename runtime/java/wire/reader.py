@@ -81,11 +81,11 @@ class FrameReader:
 
     def numbers(self, count: int, code: str = "i") -> array[Any]:
         """An array of numbers; `code` as in the module `array`."""
-        found = array(code)
-        found.frombytes(self._take(count * found.itemsize))
+        numbers = array(code)
+        numbers.frombytes(self._take(count * numbers.itemsize))
         if sys.byteorder == "big":
-            found.byteswap()
-        return found
+            numbers.byteswap()
+        return numbers
 
     def schema(self) -> Schema | None:
         """The schema of a number; None for 0."""

@@ -94,10 +94,10 @@ class FrameWriter:
 
     def numbers(self, values: Sequence[int], code: str = "i") -> None:
         """An array of numbers; `code` as in the module `array`."""
-        found = array(code, values)
+        numbers = array(code, values)
         if sys.byteorder == "big":
-            found.byteswap()
-        self._parts.append(found.tobytes())
+            numbers.byteswap()
+        self._parts.append(numbers.tobytes())
 
     def schema(self, schema: Schema | None) -> None:
         """The number of a schema."""
@@ -107,13 +107,13 @@ class FrameWriter:
         """The number of a schema, which is defined in this frame if the JVM does not know it; 0 for None."""
         if schema is None:
             return 0
-        found = self._recent.get(id(schema))
-        if found is None:
+        known = self._recent.get(id(schema))
+        if known is None:
             number = self._numbers.get(schema) or self._define(schema)
             if len(self._recent) >= _REMEMBERED:
                 self._recent.clear()
-            found = self._recent[id(schema)] = (schema, number)
-        return found[1]
+            known = self._recent[id(schema)] = (schema, number)
+        return known[1]
 
     def _define(self, schema: Schema) -> int:
         keys, values = self.number(schema.keys), self.number(schema.values)
@@ -211,11 +211,11 @@ class FrameWriter:
 
     def _untyped(self, values: Column, kinds: set[type]) -> None:
         """Values without a schema: their classes decide."""
-        found = {_tag_of(kind) for kind in kinds}
-        if len(found) == 1:
-            _WRITERS[found.pop()](self, values, None)
+        distinct = {_tag_of(kind) for kind in kinds}
+        if len(distinct) == 1:
+            _WRITERS[distinct.pop()](self, values, None)
             return
-        order = sorted(found)
+        order = sorted(distinct)
         kind_of = [order.index(_tag_of(type(value))) for value in values]
         self.u8(tags.MIXED)
         self.i32(len(order))
@@ -273,17 +273,17 @@ class FrameWriter:
 
     def _maps(self, values: Column, schema: Schema | None) -> None:
         names = tuple(values[0])
-        if schema is None and names and set(map(type, names)) == {str} and all(tuple(one) == names for one in values):
+        if schema is None and names and set(map(type, names)) == {str} and all(tuple(row) == names for row in values):
             self.u8(tags.RECORD)
             self.i32(len(names))
             for name in names:
                 self.string(name)
-                self.column([one[name] for one in values])
+                self.column([row[name] for row in values])
             return
         self.u8(tags.MAP)
         self.numbers(list(map(len, values)))
-        self.column([key for one in values for key in one], schema.keys if schema is not None else None)
-        self.column([item for one in values for item in one.values()], schema.values if schema is not None else None)
+        self.column([key for row in values for key in row], schema.keys if schema is not None else None)
+        self.column([item for row in values for item in row.values()], schema.values if schema is not None else None)
 
     def _structs(self, values: Column, schema: Schema | None) -> None:
         assert schema is not None

@@ -171,11 +171,11 @@ _DEFAULTS = {
 @cache
 def client_keys(kind: str) -> Mapping[str, ConfigKey]:
     """The keys of a client by name; `kind` is producer, consumer or admin."""
-    found = {}
+    keys = {}
     for line in _TABLE.strip().splitlines():
         clients, name, type_, importance, *default = line.split(" ")
         if kind[0] in clients:
             given = default[0] if default else ""
             doc = f"A setting of Kafka's {kind}; see Kafka's documentation of its clients."
-            found[name] = ConfigKey(name, ConfigType(type_), _DEFAULTS.get(given, given), Importance(importance), doc)
-    return found
+            keys[name] = ConfigKey(name, ConfigType(type_), _DEFAULTS.get(given, given), Importance(importance), doc)
+    return keys

@@ -103,8 +103,8 @@ def committed(group: str) -> Callable[[Any], dict[TopicPartition, int]]:
     confluentinc/librdkafka issue 5040.)"""
 
     def request(admin: Any) -> dict[TopicPartition, int]:
-        found = admin.list_group_offsets(group)[group]
-        return {(tp.topic, tp.partition): o.offset for tp, o in found.items() if o.offset >= 0}
+        offsets = admin.list_group_offsets(group)[group]
+        return {(tp.topic, tp.partition): o.offset for tp, o in offsets.items() if o.offset >= 0}
 
     return request
 
@@ -202,23 +202,25 @@ def describe_all(groups: Sequence[str]) -> Callable[[Any], dict[str, KafkaGroup]
                 await admin._manager.send(DescribeGroupsRequest(groups=asked), node_id=node)
                 for node, asked in by_node.items()
             ]
-            return [found for response in responses for found in response.groups]
+            return [listed for response in responses for listed in response.groups]
 
         described = {}
-        for found in admin._manager.run(send):
-            error = errors.for_code(found.error_code)
+        for reply in admin._manager.run(send):
+            error = errors.for_code(reply.error_code)
             if error is errors.NoError:
-                described[found.group_id] = _group(found)
+                described[reply.group_id] = _group(reply)
             elif error is not errors.GroupIdNotFoundError:
-                raise error(found.group_id)
+                raise error(reply.group_id)
         return described
 
     return request
 
 
-def _group(found: Any) -> KafkaGroup:
-    members = (Member(m.member_id, m.client_id, m.client_host, bytes(m.member_metadata or b"")) for m in found.members)
-    return KafkaGroup(found.protocol_type, found.protocol_data, found.group_state, tuple(members))
+def _group(described: Any) -> KafkaGroup:
+    members = (
+        Member(m.member_id, m.client_id, m.client_host, bytes(m.member_metadata or b"")) for m in described.members
+    )
+    return KafkaGroup(described.protocol_type, described.protocol_data, described.group_state, tuple(members))
 
 
 def evict(group: str, members: list[str]) -> Callable[[Any], None]:

@@ -134,10 +134,10 @@ def _keystore(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[
 def _kind(named: str, location: str) -> str:
     """The type of the store file; its declared type if the file cannot be read yet."""
     try:
-        found = kind_of(location)
+        kind = kind_of(location)
     except OSError:
         return named.upper()
-    return found if found != PEM or named.upper() == PEM else named.upper()
+    return kind if kind != PEM or named.upper() == PEM else named.upper()
 
 
 def _jaas(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[str, Any]:
@@ -145,8 +145,8 @@ def _jaas(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[str,
     module = value.split(None, 1)[0].rpartition(".")[2] if value.strip() else ""
     for prefix, names in _LOGIN_MODULES.items():
         if module.startswith(prefix):
-            found = {theirs: options[ours] for ours, theirs in names.items() if ours in options}
-            return {**found, "sasl.oauthbearer.method": "oidc"} if prefix == "OAuthBearer" else found
+            translated = {theirs: options[ours] for ours, theirs in names.items() if ours in options}
+            return {**translated, "sasl.oauthbearer.method": "oidc"} if prefix == "OAuthBearer" else translated
     warnings.append(
         f"sasl.jaas.config names the unsupported login module {module or '(none)'} and has no effect: use "
         "PlainLoginModule, ScramLoginModule, Krb5LoginModule or OAuthBearerLoginModule"

@@ -84,11 +84,11 @@ def group_config(originals: Mapping[str, str], connector_config: Mapping[str, st
 def kafka_python_config(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings for kafka-python to reach the same cluster, from librdkafka's settings."""
     servers = [s.strip() for s in str(settings["bootstrap.servers"]).split(",")]
-    found = {ours: settings[theirs] for theirs, ours in security.KAFKA_PYTHON.items() if theirs in settings}
+    translated = {ours: settings[theirs] for theirs, ours in security.KAFKA_PYTHON.items() if theirs in settings}
     context = client_context(settings)
     if context is not None:
-        found["ssl_context"] = context
-    return {"bootstrap_servers": servers, **found}
+        translated["ssl_context"] = context
+    return {"bootstrap_servers": servers, **translated}
 
 
 def _reaching(originals: Mapping[str, str]) -> dict[str, str]:

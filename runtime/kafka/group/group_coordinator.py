@@ -130,12 +130,12 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
 
     async def _on_join_complete_async(self, generation: int, member_id: str, protocol: str, assignment: bytes) -> None:
         try:
-            found = decode_assignment(bytes(assignment))
+            decoded = decode_assignment(bytes(assignment))
         except ProtocolError as e:
             self.request_rejoin()
             raise KafkaProblem(f"the assignment of the leader is not Connect's: {e}") from None
-        self._ownership.apply(found)
-        self.assignment = found
+        self._ownership.apply(decoded)
+        self.assignment = decoded
         self.heartbeat.confirm(self._joined)  # SyncGroup was sent later, and counts as a heartbeat
 
     def reset_generation(self, member_id: str = "") -> None:

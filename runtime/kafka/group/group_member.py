@@ -154,8 +154,8 @@ class GroupMember:
     async def members(self) -> dict[str, WorkerMetadata]:
         """The members by their ids, as they described themselves when they joined. Raises KafkaProblem."""
         group = await asyncio.to_thread(ask, self._settings, self.group_id, describe(self.group_id), _REQUEST_TIMEOUT)
-        found = {m.member_id: _metadata(m.metadata) for m in group.members} if group is not None else {}
-        return {name: metadata for name, metadata in found.items() if metadata is not None}
+        metadata_of = {m.member_id: _metadata(m.metadata) for m in group.members} if group is not None else {}
+        return {name: metadata for name, metadata in metadata_of.items() if metadata is not None}
 
     async def leave(self) -> None:
         """Leave the group, so that other workers get the work immediately."""
@@ -217,13 +217,13 @@ class GroupMember:
             raise GroupOccupied(
                 f"group.id={self.group_id} belongs to a group of type {group.protocol_type}: choose another group.id"
             )
-        found = {member.member_id: _metadata(member.metadata) for member in group.members}
-        known = [(name, m.details) for name, m in found.items() if m and m.details and not m.details.elsewhere]
+        metadata_of = {member.member_id: _metadata(member.metadata) for member in group.members}
+        known = [(name, m.details) for name, m in metadata_of.items() if m and m.details and not m.details.elsewhere]
         dead = [name for name, details in known if process_identity.is_gone(details.process)]
         if dead:
             _log.info("Removing %d dead member(s) from group %s", len(dead), self.group_id)
             ask(self._settings, self.group_id, evict(self.group_id, dead), _REQUEST_TIMEOUT)
-        if self._foreign_refusal and any(m is not None and m.details is None for m in found.values()):
+        if self._foreign_refusal and any(m is not None and m.details is None for m in metadata_of.values()):
             raise GroupOccupied(
                 f"workers of Apache Kafka Connect are alive in group.id={self.group_id}: {self._foreign_refusal}"
             )
@@ -280,12 +280,12 @@ class GroupMember:
             self._post(self._events.on_lost)
 
     def _note_place(self) -> None:
-        found, assignment = self._coordinator.group_metadata(), self._coordinator.assignment
+        metadata, assignment = self._coordinator.group_metadata(), self._coordinator.assignment
         if assignment is None or not self._coordinator.stable():
             return
         place = Place(
-            found.member_id,
-            found.generation_id,
+            metadata.member_id,
+            metadata.generation_id,
             assignment.leader,
             assignment.leader_url,
             assignment.config_offset,

@@ -174,7 +174,7 @@ def _units(work: Work) -> Iterable[Unit]:
 
 
 def _work(units: Iterable[Unit]) -> Work:
-    found: dict[str, list[int]] = defaultdict(list)
+    by_connector: dict[str, list[int]] = defaultdict(list)
     for connector, task in sorted(units):
-        found[connector].append(task)
-    return {connector: tuple(tasks) for connector, tasks in found.items()}
+        by_connector[connector].append(task)
+    return {connector: tuple(tasks) for connector, tasks in by_connector.items()}

@@ -207,14 +207,14 @@ def _details(rest: bytes) -> Details | None:
     if not rest.startswith(_MAGIC):
         return None
     try:
-        found = orjson.loads(rest[len(_MAGIC) :])
+        document = orjson.loads(rest[len(_MAGIC) :])
         return Details(
-            str(found["version"]),
-            int(found["slots"]),
-            {name: _loads(tasks) for name, tasks in found["loads"].items()},
-            found["draining"] is True,
-            dict(found["process"]),
-            found.get("elsewhere") is True,
+            str(document["version"]),
+            int(document["slots"]),
+            {name: _loads(tasks) for name, tasks in document["loads"].items()},
+            document["draining"] is True,
+            dict(document["process"]),
+            document.get("elsewhere") is True,
         )
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
@@ -250,12 +250,12 @@ class _Reader:
 
     def work(self) -> dict[str, tuple[int, ...]]:
         """Tasks by connector, from an array that may be null. It may list the same connector more than once."""
-        found: dict[str, tuple[int, ...]] = {}
+        connectors: dict[str, tuple[int, ...]] = {}
         for _ in range(self._count()):
             connector = self.string()
             tasks = struct.unpack(f">{(count := self._count())}i", self._take(4 * count))
-            found[connector] = found.get(connector, ()) + tasks
-        return found
+            connectors[connector] = connectors.get(connector, ()) + tasks
+        return connectors
 
     def rest(self) -> bytes:
         return self._data[self._at :]

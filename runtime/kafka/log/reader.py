@@ -141,10 +141,12 @@ class Reader:
             wait = 0.1
             try:
                 metadata = admin.list_topics(timeout=1.0)
-                found = {name: len(t.partitions) for name, t in metadata.topics.items() if not t.error and t.partitions}
-                if not ensure_topics(admin, self._settings, self._specs, found):
+                partitions = {
+                    name: len(t.partitions) for name, t in metadata.topics.items() if not t.error and t.partitions
+                }
+                if not ensure_topics(admin, self._settings, self._specs, partitions):
                     names = {s.topic for s in self._specs}
-                    self._positions = {(t, p): 0 for t in names for p in range(found[t])}
+                    self._positions = {(t, p): 0 for t in names for p in range(partitions[t])}
                     self._report("")
                     return str(metadata.cluster_id or "")
             except KafkaException as e:

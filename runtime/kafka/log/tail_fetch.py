@@ -57,10 +57,10 @@ class TailFetcher:
                 if time.monotonic() + _RETRY_DELAY >= deadline:
                     raise _unavailable(starts, str(e)) from None
             time.sleep(_RETRY_DELAY)
-        found = {at: FetchedTail(batches) for at, batches in headers.items()}
+        tails = {at: FetchedTail(batches) for at, batches in headers.items()}
         for record_at, record in self._records(headers, deadline):
-            found[record_at].records.append(record)
-        return found
+            tails[record_at].records.append(record)
+        return tails
 
     def transactional_ids(self, producer_ids: Collection[int]) -> dict[int, str]:
         """Transactional ids by producer id; only of transactions that the principal may DESCRIBE, and none if Kafka
@@ -75,7 +75,11 @@ class TailFetcher:
                 admin.close()
         except KafkaError:
             return {}
-        return {found.producer_id: found.transactional_id for of_broker in listed.values() for found in of_broker}
+        return {
+            transaction.producer_id: transaction.transactional_id
+            for of_broker in listed.values()
+            for transaction in of_broker
+        }
 
     def _admin(self, timeout: float) -> Any:
         """A new client, which takes ten milliseconds and has no stale leaders."""
@@ -84,8 +88,8 @@ class TailFetcher:
     def _headers(self, starts: Mapping[Position, int], deadline: float) -> dict[Position, list[BatchHeader]]:
         admin = self._admin(deadline - time.monotonic())
         try:
-            found: dict[Position, list[BatchHeader]] = admin._manager.run(_fetch_headers, admin, starts, deadline)
-            return found
+            headers: dict[Position, list[BatchHeader]] = admin._manager.run(_fetch_headers, admin, starts, deadline)
+            return headers
         finally:
             admin.close()
 
@@ -110,14 +114,14 @@ class TailFetcher:
     def _consume(
         self, consumer: Any, last: Mapping[Position, int], deadline: float
     ) -> list[tuple[Position, LogRecord]]:
-        found, left = [], set(last)
+        records, left = [], set(last)
         while left:
             for message in consumer.consume(500, 0.1):
                 at, offset, error = (message.topic(), message.partition()), message.offset(), message.error()
                 if error is None:
                     if offset <= last[at]:
                         timestamp = message.timestamp()[1]
-                        found.append((at, LogRecord(message.key(), message.value(), at[1], offset, timestamp)))
+                        records.append((at, LogRecord(message.key(), message.value(), at[1], offset, timestamp)))
                 elif error.name() != "_PARTITION_EOF":
                     if is_denial(error) and error.name() != "GROUP_AUTHORIZATION_FAILED":  # the group is not used
                         raise not_authorized(self._settings, "READ", f"topic {at[0]}")
@@ -126,7 +130,7 @@ class TailFetcher:
                     left.discard(at)
             if left and time.monotonic() >= deadline:
                 raise _unavailable(left, "no response in time")
-        return found
+        return records
 
 
 async def _fetch_headers(
@@ -134,7 +138,7 @@ async def _fetch_headers(
 ) -> dict[Position, list[BatchHeader]]:
     from kafka import TopicPartition, errors
 
-    found: dict[Position, list[BatchHeader]] = {at: [] for at in starts}
+    headers: dict[Position, list[BatchHeader]] = {at: [] for at in starts}
     ends: dict[Position, int] = {}
     leaders = await admin._async_get_leader_for_partitions([TopicPartition(*at) for at in starts])
     for leader, partitions in leaders.items():
@@ -148,12 +152,12 @@ async def _fetch_headers(
                     at = topic.topic, part.partition_index
                     ends.setdefault(at, part.high_watermark)
                     if batches := _batches(part.records):
-                        found[at] += batches
+                        headers[at] += batches
                         left[at] = batches[-1].last + 1
             left = {at: offset for at, offset in left.items() if offset < ends.get(at, offset + 1)}
             if left and time.monotonic() >= deadline:
                 raise errors.KafkaTimeoutError("the records were not fetched in time")
-    return found
+    return headers
 
 
 def _request(starts: Mapping[Position, int]) -> Any:

@@ -68,7 +68,9 @@ class TailReader:
         while True:
             left = self._left(ends)
             await asyncio.gather(*(self._parts.get(at) for at, end in left.items() if self._unread(at, end, awaited)))
-            open_ones = {at: found for at, end in left.items() if (found := self._open_with(at, awaited, end))}
+            open_ones = {
+                at: transactions for at, end in left.items() if (transactions := self._open_with(at, awaited, end))
+            }
             if not open_ones:
                 return
             await wait.check(open_ones)
@@ -109,10 +111,10 @@ class TailReader:
 
     def _tail(self, at: Position) -> OpenTail:
         position = self._reader.position(at)
-        found = self._tails.get(at)
-        if found is None or found.position < position:
-            found = self._tails[at] = OpenTail(position)
-        return found
+        tail = self._tails.get(at)
+        if tail is None or tail.position < position:
+            tail = self._tails[at] = OpenTail(position)
+        return tail
 
     def _open_with(self, at: Position, awaited: Awaited, before: int) -> list[OpenTransaction]:
         tail = self._tails.get(at)
@@ -137,20 +139,22 @@ class _Wait:
         self._delay = min(self._delay * 2, _MAX_DELAY)
         return self._delay
 
-    async def check(self, found: Mapping[Position, Sequence[OpenTransaction]]) -> None:
+    async def check(self, open_transactions: Mapping[Position, Sequence[OpenTransaction]]) -> None:
         """TransactionOpen after the limit; a log line before."""
         waited = time.monotonic() - self._started
         if waited >= self._limit:
             raise TransactionOpen(
-                f"{self._awaited.what} cannot be read: {await self._describe(found)} has not ended within "
+                f"{self._awaited.what} cannot be read: {await self._describe(open_transactions)} has not ended within "
                 f"{self._limit:g} seconds; wait for its end, or abort it with kafka-transactions.sh"
             )
         if waited >= _LOG_AFTER and not self._logged:
             self._logged = True
-            _log.info("Reading %s: waiting for the end of %s", self._awaited.what, await self._describe(found))
+            _log.info(
+                "Reading %s: waiting for the end of %s", self._awaited.what, await self._describe(open_transactions)
+            )
 
-    async def _describe(self, found: Mapping[Position, Sequence[OpenTransaction]]) -> str:
-        (topic, partition), transactions = next(iter(found.items()))
+    async def _describe(self, open_transactions: Mapping[Position, Sequence[OpenTransaction]]) -> str:
+        (topic, partition), transactions = next(iter(open_transactions.items()))
         first = transactions[0]
         names = await asyncio.to_thread(self._fetcher.transactional_ids, [first.producer_id])
         named = f"transactional id {names[first.producer_id]}, " if first.producer_id in names else ""

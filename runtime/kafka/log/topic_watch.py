@@ -62,12 +62,12 @@ class TopicWatch:
         from confluent_kafka import KafkaException
 
         try:
-            found = str(future.result().topic_id)
+            topic_id = str(future.result().topic_id)
         except KafkaException as e:
             self._refused(topic, e.args[0].name())
             return
         self._missing.discard(topic)
-        if self._ids.setdefault(topic, found) != found:
+        if self._ids.setdefault(topic, topic_id) != topic_id:
             self.lost = recreated_message(topic)
 
     def _refused(self, topic: str, name: str) -> None:

@@ -77,8 +77,8 @@ def _create(admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec])
 
 def _check_visible(admin: Any, settings: Mapping[str, Any], topic: str) -> None:
     """A topic that exists but was not listed has just been created by another worker, or may not be described."""
-    found = admin.list_topics(topic, timeout=_TIMEOUT).topics[topic]
-    if found.error is not None and is_denial(found.error):
+    metadata = admin.list_topics(topic, timeout=_TIMEOUT).topics[topic]
+    if metadata.error is not None and is_denial(metadata.error):
         raise RightMissing(denial(settings, "DESCRIBE", f"topic {topic}"))
 
 

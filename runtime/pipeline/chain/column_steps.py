@@ -63,14 +63,14 @@ def _where(
     return run
 
 
-def _of(found: Transformation) -> BatchStep | None:
-    if not isinstance(found, KeyOrValueTransformation):
-        changed: BatchStep | None = batch_method(found, "apply", "apply_batch")
+def _of(transformation: Transformation) -> BatchStep | None:
+    if not isinstance(transformation, KeyOrValueTransformation):
+        changed: BatchStep | None = batch_method(transformation, "apply", "apply_batch")
         return changed
-    if type(found).apply is not KeyOrValueTransformation.apply:
+    if type(transformation).apply is not KeyOrValueTransformation.apply:
         return None
-    update: BatchStep | None = batch_method(found, "update", "update_batch")
-    return update if update is None or found.part is RecordPart.VALUE else _of_keys(update)
+    update: BatchStep | None = batch_method(transformation, "update", "update_batch")
+    return update if update is None or transformation.part is RecordPart.VALUE else _of_keys(update)
 
 
 def _of_keys(update: BatchStep) -> BatchStep:

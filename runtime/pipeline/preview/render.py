@@ -78,8 +78,8 @@ def schema_text(schema: Schema | None) -> str | None:
     """`struct Order v2 {id: int64, at: int64 Timestamp?}`; None without a schema."""
     if schema is None:
         return None
-    found = "".join((schema.type.value, _name(schema), _inside(schema), "?" if schema.optional else ""))
-    return found if schema.default is None else f"{found} = {plain(schema.default)}"
+    schema_text = "".join((schema.type.value, _name(schema), _inside(schema), "?" if schema.optional else ""))
+    return schema_text if schema.default is None else f"{schema_text} = {plain(schema.default)}"
 
 
 def _name(schema: Schema) -> str:
@@ -99,12 +99,12 @@ def _inside(schema: Schema) -> str:
 
 def changes(before: Any, after: Any) -> list[dict[str, Any]]:
     """The differences, as `{"at", "before", "after"}`; a side without a value at that path is omitted."""
-    found: list[dict[str, Any]] = []
+    changes: list[dict[str, Any]] = []
     for change in _differences(before, after, ""):
-        if len(found) == _CHANGES:
+        if len(changes) == _CHANGES:
             break
-        found.append(change)
-    return found
+        changes.append(change)
+    return changes
 
 
 def _differences(before: Any, after: Any, at: str) -> Iterator[dict[str, Any]]:

@@ -79,12 +79,12 @@ def _essence(trace: Shown) -> Shown:
 
 def _summary(traces: Sequence[Shown]) -> dict[str, int]:
     counted = Counter(trace["result"] for trace in traces)
-    found = {"records": len(traces)}
+    summary = {"records": len(traces)}
     for result in ("CHANGED", "UNCHANGED", "DROPPED", "SKIPPED", "DEAD_LETTER", "FAILS", "UNREADABLE"):
-        found[result.lower()] = counted[result]
+        summary[result.lower()] = counted[result]
     if any("now" in trace for trace in traces):
-        found["differs"] = sum(1 for trace in traces if trace.get("differs"))
-    return found
+        summary["differs"] = sum(1 for trace in traces if trace.get("differs"))
+    return summary
 
 
 def spec_from_json(data: Mapping[str, Any]) -> TaskSpec:

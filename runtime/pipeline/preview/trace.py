@@ -153,8 +153,8 @@ class Tracer:
         }
 
     def _convert(self, stage: Stage, call: Callable[[Converters], Any]) -> Any:
-        one = {Stage.KEY_CONVERTER: self.converters.key, Stage.VALUE_CONVERTER: self.converters.value}
-        converter = one.get(stage, self.converters.header)
+        by_stage = {Stage.KEY_CONVERTER: self.converters.key, Stage.VALUE_CONVERTER: self.converters.value}
+        converter = by_stage.get(stage, self.converters.header)
         self._at(f"the {stage.value.lower().replace('_', ' ')} ({plugin_name(converter)})")
         try:
             return call(self.converters)

@@ -102,14 +102,14 @@ _LEAST_KIB, _LEAST_FETCH = 64, 65_536  # KiB and bytes that are fetched at least
 
 def prefetch_within(limit: RateLimit) -> dict[str, Any]:
     """Settings with which a consumer fetches little more than a rate limit allows."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     if limit.records is not None:
-        found["queued.min.messages"] = min(max(int(limit.records * _AHEAD), 1), 100_000)
+        settings["queued.min.messages"] = min(max(int(limit.records * _AHEAD), 1), 100_000)
     if limit.bytes is not None:
         ahead = int(limit.bytes * _AHEAD)
-        found["queued.max.messages.kbytes"] = min(max(ahead >> 10, _LEAST_KIB), MAX_SHARE)
-        found["max.partition.fetch.bytes"] = min(max(ahead, _LEAST_FETCH), 1 << 20)
-    return found
+        settings["queued.max.messages.kbytes"] = min(max(ahead >> 10, _LEAST_KIB), MAX_SHARE)
+        settings["max.partition.fetch.bytes"] = min(max(ahead, _LEAST_FETCH), 1 << 20)
+    return settings
 
 
 class Events:
@@ -126,12 +126,12 @@ class Events:
     def without(self, messages: list[Message]) -> list[Message]:
         """The messages without events. ConnectError for events from which the consumer does not recover."""
         self.ends = {}
-        found = [message for message in messages if message.error() is None]
-        if len(found) < len(messages):
+        valid = [message for message in messages if message.error() is None]
+        if len(valid) < len(messages):
             for message in messages:
                 if (error := message.error()) is not None:
                     self._event(error, message)
-        return found
+        return valid
 
     def check(self) -> None:
         """ConnectError if all brokers refuse the consumer."""

@@ -45,12 +45,12 @@ class ConsumerGroup:
         from confluent_kafka import TopicPartition as KafkaPartition
 
         try:
-            found = self._consumer.committed([KafkaPartition(*tp) for tp in partitions], _TIMEOUT)
+            committed = self._consumer.committed([KafkaPartition(*tp) for tp in partitions], _TIMEOUT)
         except KafkaException as error:
             raise ConnectError(f"The committed offsets could not be read: {error.args[0].str()}") from error
         return {
             TopicPartition(p.topic, p.partition): OffsetAndMetadata(p.offset, p.metadata or "")
-            for p in found
+            for p in committed
             if p.offset >= 0
         }
 

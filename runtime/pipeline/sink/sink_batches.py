@@ -68,7 +68,7 @@ class SinkBatches:
             if shapes is None:
                 raise MixedBatchError
             batches = [self._batch(part.at(places)) for places in _by_shape(shapes, self._min_average)]
-            uniform = [one for one in batches if one is not None]
+            uniform = [batch for batch in batches if batch is not None]
             if len(uniform) < len(batches):
                 raise MixedBatchError
             return uniform
@@ -83,10 +83,10 @@ class SinkBatches:
         keys = _converted(self._key, self._keys, topic, part.keys)
         if values is None or keys is None:
             return None
-        found = [message.headers() for message in messages]
-        headers: Sequence[Headers | None] = ConstantColumn(None, len(found))
-        if any(found):
-            headers = [own and connect_headers(self._header, topic, own) for own in found]
+        raw_headers = [message.headers() for message in messages]
+        headers: Sequence[Headers | None] = ConstantColumn(None, len(raw_headers))
+        if any(raw_headers):
+            headers = [own and connect_headers(self._header, topic, own) for own in raw_headers]
         batch = SinkBatch(topic, messages, keys, values, headers)
         batch.places = part.places
         return batch
@@ -124,11 +124,11 @@ def _batch_of(records: Sequence[SinkRecord], places: Sequence[int]) -> SinkBatch
 
 def in_order(batches: Sequence[SinkBatch], count: int) -> list[SinkRecord]:
     """The remaining records of all batches in their original order. `count`: the original number of records."""
-    found: list[SinkRecord | None] = [None] * count
+    records: list[SinkRecord | None] = [None] * count
     for batch in batches:
         for place, record in zip(batch.places, batch.records, strict=True):
-            found[place] = record
-    return [record for record in found if record is not None]
+            records[place] = record
+    return [record for record in records if record is not None]
 
 
 def _parts(messages: Sequence[Any], min_average: int) -> list[_Part]:
@@ -138,7 +138,8 @@ def _parts(messages: Sequence[Any], min_average: int) -> list[_Part]:
     whole = _Part(messages[0].topic(), messages, keys, data, range(len(messages)))
     if len(topics) == 1 and all(column.count(None) in (0, len(column)) for column in (keys, data)):
         return [whole]
-    shapes = [(one.topic(), key is None, value is None) for one, key, value in zip(messages, keys, data, strict=True)]
+    parts = zip(messages, keys, data, strict=True)
+    shapes = [(message.topic(), key is None, value is None) for message, key, value in parts]
     return [whole.at(places)._replace(topic=shapes[places[0]][0]) for places in _by_shape(shapes, min_average)]
 
 
@@ -146,8 +147,8 @@ def _converted(converter: Converter, convert: Any, topic: str, data: Sequence[by
     if data[0] is None:
         schema, null = converter.to_connect(topic, None)
         return ValueBatch(schema, ConstantColumn(null, len(data)))
-    found: ValueBatch | None = None if convert is None else convert(topic, data)
-    return found
+    values: ValueBatch | None = None if convert is None else convert(topic, data)
+    return values
 
 
 def _by_shape(shapes: Sequence[Hashable], min_average: int) -> list[Sequence[int]]:
@@ -157,10 +158,10 @@ def _by_shape(shapes: Sequence[Hashable], min_average: int) -> list[Sequence[int
         return [range(len(shapes))]
     if _too_many(different, len(shapes), min_average):
         raise MixedBatchError
-    found: dict[Hashable, list[int]] = defaultdict(list)
+    places: dict[Hashable, list[int]] = defaultdict(list)
     for place, shape in enumerate(shapes):
-        found[shape].append(place)
-    return list(found.values())
+        places[shape].append(place)
+    return list(places.values())
 
 
 def _too_many(batches: int, records: int, min_average: int) -> bool:

@@ -119,7 +119,7 @@ class Subscription:
         subscribe() of Java's consumer does, unlike librdkafka's."""
         from confluent_kafka import KafkaException
 
-        found = set()
+        topics = set()
         for topic in missing:
             try:
                 response = self._consumer.list_topics(topic, timeout=_TIMEOUT).topics.get(topic)
@@ -127,5 +127,5 @@ class Subscription:
                 _log.debug("Metadata of topic %s could not be read: %s", topic, error.args[0].str())
                 break
             if response is not None and response.error is None:
-                found.add(topic)
-        return found
+                topics.add(topic)
+        return topics

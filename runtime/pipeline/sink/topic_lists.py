@@ -39,17 +39,17 @@ class TopicIds:
 
     def keep(self, topics: Collection[str]) -> None:
         """Only partitions of these topics are left."""
-        self._ids = {topic: found for topic, found in self._ids.items() if topic in topics}
+        self._ids = {topic: topic_id for topic, topic_id in self._ids.items() if topic in topics}
 
     def may_commit(self, topics: Collection[str]) -> bool:
         """Whether offsets of these topics mean the records that were read; False if this is not known now.
         TaskLostError if a topic was created again."""
-        found = self._ask(topics)
+        current = self._ask(topics)
         for topic in sorted(topics):
-            if topic not in found:
+            if topic not in current:
                 _log.warning("The id of topic %s is unknown; its offsets will be committed later", topic)
                 return False
-            if self._ids.setdefault(topic, found[topic]) != found[topic]:
+            if self._ids.setdefault(topic, current[topic]) != current[topic]:
                 raise TaskLostError(
                     f"topic {topic} was deleted and created again; records of the deleted topic that are not committed "
                     "yet are dropped, and the new topic is read from its start"
@@ -71,14 +71,14 @@ class TopicIdRequests:
     def deleted(self, settings: Mapping[str, Any], topics: Collection[str]) -> set[str] | None:
         """Those of the topics that do not exist; None if the cluster does not respond. The request creates no topic."""
         responses = self._describe(settings, topics, _SHORT_TIMEOUT)
-        errors = {topic: found.name() for topic, found in responses.items() if not isinstance(found, str)}
+        errors = {topic: response.name() for topic, response in responses.items() if not isinstance(response, str)}
         if any(name.startswith("_") for name in errors.values()):  # errors of the client, such as a time-out
             return None
         return {topic for topic, name in errors.items() if name == "UNKNOWN_TOPIC_OR_PART"}
 
     def _request(self, settings: Mapping[str, Any], topics: Collection[str]) -> Mapping[str, str]:
         responses = self._describe(settings, topics, _TIMEOUT).items()
-        return {topic: found for topic, found in responses if isinstance(found, str)}
+        return {topic: response for topic, response in responses if isinstance(response, str)}
 
     def _describe(
         self, settings: Mapping[str, Any], topics: Collection[str], timeout: float
@@ -86,16 +86,16 @@ class TopicIdRequests:
         """The id of each topic, or the error."""
         from confluent_kafka import KafkaException, TopicCollection
 
-        found: dict[str, str | KafkaError] = {}
+        ids: dict[str, str | KafkaError] = {}
         with self._client(settings).use() as admin:
             asked = admin.describe_topics(TopicCollection(list(topics)), request_timeout=timeout)
             for topic, response in asked.items():
                 try:
-                    found[topic] = str(response.result().topic_id)
+                    ids[topic] = str(response.result().topic_id)
                 except KafkaException as error:  # the topic does not exist, or the cluster does not respond
-                    found[topic] = error.args[0]
+                    ids[topic] = error.args[0]
                     _log.debug("No id of topic %s: %s", topic, error.args[0].str())
-        return found
+        return ids
 
     def _client(self, settings: Mapping[str, Any]) -> KeptAdmin:
         name, own = identity(settings)
@@ -134,21 +134,21 @@ class TopicLists:
         """The names of all topics, at most `age` seconds old; None if the cluster does not respond. Returns the same
         object until the next request."""
         oldest = self._clock() - age
-        found = self._list(settings)
-        if found.asked >= oldest:
-            return found.names
-        with found.lock:  # other sinks wait for this request
-            if found.asked >= oldest:
-                return found.names
-            if self._clock() - found.failed < _AFTER_FAILURE:
+        topic_list = self._list(settings)
+        if topic_list.asked >= oldest:
+            return topic_list.names
+        with topic_list.lock:  # other sinks wait for this request
+            if topic_list.asked >= oldest:
+                return topic_list.names
+            if self._clock() - topic_list.failed < _AFTER_FAILURE:
                 return None
-            return self._ask(found, consumer)
+            return self._ask(topic_list, consumer)
 
     def _list(self, settings: Mapping[str, Any]) -> _List:
         with self._lock:
             return self._lists.setdefault(identity(settings)[0], _List())
 
-    def _ask(self, found: _List, consumer: Consumer) -> frozenset[str] | None:
+    def _ask(self, topic_list: _List, consumer: Consumer) -> frozenset[str] | None:
         from confluent_kafka import KafkaException
 
         asked = self._clock()
@@ -156,16 +156,16 @@ class TopicLists:
             names = frozenset(consumer.list_topics(timeout=_TIMEOUT).topics)
         except KafkaException as error:
             _log.warning("Topics could not be listed, retrying: %s", error.args[0].str())
-            found.failed = self._clock()
+            topic_list.failed = self._clock()
             return None
-        found.names, found.asked = names, asked
+        topic_list.names, topic_list.asked = names, asked
         return names
 
 
 def identity(settings: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The settings of a client that identify cluster and user, as text and as such."""
-    found = {name: value for name, value in settings.items() if name.startswith(_IDENTITY)}
-    return json.dumps(found, sort_keys=True, default=str), found
+    identity = {name: value for name, value in settings.items() if name.startswith(_IDENTITY)}
+    return json.dumps(identity, sort_keys=True, default=str), identity
 
 
 slot_topics = TopicLists()

@@ -67,18 +67,18 @@ class SourceConversion:
         (batch,) = batches
         try:
             keys = self._keys(batch.topic, batch.keys) if batch.keyed and self._keys is not None else None
-            found = self._values(batch.topic, batch.values)
+            values = self._values(batch.topic, batch.values)
             headers = self._batch_headers(batch)
         except MixedBatchError:
             return None
         except Exception as error:  # processed again record by record, so that only the record at fault fails
             self._tolerance.fallbacks.count("converter", error)
             return None
-        if found is None or (keys is None and batch.keyed):
+        if values is None or (keys is None and batch.keyed):
             return None
         times = batch.times if self._stamps else None
-        columns = MessageColumns(found, keys, times, headers)
-        content = _bytes_of(found) + _bytes_of(keys) + _bytes_of_headers(headers)
+        columns = MessageColumns(values, keys, times, headers)
+        content = _bytes_of(values) + _bytes_of(keys) + _bytes_of_headers(headers)
         return [MessageRun(batch.topic, columns, not columns.plain, content)]
 
     def _batch_headers(self, batch: SourceBatch) -> Column:

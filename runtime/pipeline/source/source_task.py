@@ -79,21 +79,21 @@ class LiveOffsets:
         if not self.live:
             return [self._at_start.offset(partition) for partition in partitions]
         names = [canonical(partition) for partition in partitions]
-        found: list[Mapping[str, Any] | None] = []
+        offsets: list[Mapping[str, Any] | None] = []
         try:
             for part in frames.parts(names, lambda name: (name,), _REQUEST):
-                found += self._read(part)
+                offsets += self._read(part)
         except frames.FrameError as e:
             raise ConnectError(f"The committed offsets could not be read: {e}") from None
-        return found
+        return offsets
 
     def _read(self, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
         responses: queue.SimpleQueue[OffsetsRead] = queue.SimpleQueue()
         self._host.read_offsets(self._spec, partitions, responses.put)
-        found = self._response(responses)
-        if isinstance(found, str):
-            raise ConnectError(f"The committed offsets could not be read: {found}")
-        return found
+        offsets = self._response(responses)
+        if isinstance(offsets, str):
+            raise ConnectError(f"The committed offsets could not be read: {offsets}")
+        return offsets
 
     def _response(self, responses: queue.SimpleQueue[OffsetsRead]) -> OffsetsRead:
         give_up = time.monotonic() + _MAX_WAIT

@@ -28,5 +28,5 @@ def is_async(task: object) -> bool:
 def implements(task: object, method: str) -> bool:
     """Whether the author of a task has implemented this optional method."""
     plugin = task.plugin if isinstance(task, AsyncAdapter) else task
-    found = getattr(type(plugin), method, None)
-    return found is not None and all(found is not getattr(base, method, None) for base in _BASES)
+    own = getattr(type(plugin), method, None)
+    return own is not None and all(own is not getattr(base, method, None) for base in _BASES)

@@ -149,8 +149,8 @@ def _result(method: Any, *args: Any) -> Any:
         return None
 
 
-def _expect_equal(found: Sequence[Any], expected: Sequence[Any], what: str) -> None:
-    if found != expected:
+def _expect_equal(actual: Sequence[Any], expected: Sequence[Any], what: str) -> None:
+    if actual != expected:
         raise CheckFailed(
-            f"{what} is {found!r}, but single values become {expected!r}", "Both methods must have the same result"
+            f"{what} is {actual!r}, but single values become {expected!r}", "Both methods must have the same result"
         )

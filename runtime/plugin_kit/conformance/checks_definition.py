@@ -58,10 +58,10 @@ def version(case: Case) -> str:
     plugin = case.plugin()
     if not hasattr(plugin, "version"):
         raise CheckSkipped("it has no version(); the worker reports the version of its package")
-    found = plugin.version()
-    if not isinstance(found, str) or not found.strip():
-        raise CheckFailed(f"version() returned {found!r}", 'Return text such as "1.0.0"')
-    return found
+    version = plugin.version()
+    if not isinstance(version, str) or not version.strip():
+        raise CheckFailed(f"version() returned {version!r}", 'Return text such as "1.0.0"')
+    return version
 
 
 def example_is_valid(case: Case) -> str:
@@ -146,8 +146,10 @@ def _expect_error(validate: Validate, config: Config, name: str, what: str) -> N
     if not errors:
         raise CheckFailed(f"With {what}, no error is reported", "Validate the key with a type or a validator")
     if name not in errors and not any(name in message for messages in errors.values() for message in messages):
-        found = "; ".join(message for messages in errors.values() for message in messages)
-        raise CheckFailed(f"With {what}, the error does not name {name}: {found}", "Name the key in the message")
+        messages_text = "; ".join(message for messages in errors.values() for message in messages)
+        raise CheckFailed(
+            f"With {what}, the error does not name {name}: {messages_text}", "Name the key in the message"
+        )
 
 
 def _validation(case: Case) -> Validate:

@@ -59,15 +59,15 @@ def check_written(case: SinkCase, config: Config, once: bool) -> str:
     """Checks that all records are in the target system, and `once` that none is there twice."""
     if case.written is None:
         return "not read back, since the case has no written()"
-    found = Counter(case.written(config))
-    missing = sorted(set(range(case.records)) - set(found))
+    written = Counter(case.written(config))
+    missing = sorted(set(range(case.records)) - set(written))
     if missing:
         raise CheckFailed(
             f"{len(missing)} of {case.records} records are missing in the target system, the first has the number "
             f"{missing[0]}",
             "pre_commit() or flush() must not return before the records are durable; stop() must not discard records",
         )
-    doubled = sorted(number for number, count in found.items() if count > 1)
+    doubled = sorted(number for number, count in written.items() if count > 1)
     if doubled and once:
         raise CheckFailed(
             f"{len(doubled)} records were written twice, the first is number {doubled[0]}",

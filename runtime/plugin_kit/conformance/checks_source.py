@@ -146,9 +146,11 @@ def _check_resume(case: SourceCase, task: Config, reference: ReferenceRun, posit
     done = reference.marks(reference.records[: position + 1])
     expected = reference.marks(reference.records[position + 1 :])
     with SourceRun(case.connector, task, committed(reference.records[: position + 1])) as run:
-        found = run.read_until(lambda records: not expected - reference.marks(records), len(reference.records) * 2)
+        redelivered = run.read_until(
+            lambda records: not expected - reference.marks(records), len(reference.records) * 2
+        )
     shown = f"A task that started from the offset {last.source_offset}"
-    if missing := expected - reference.marks(found):
+    if missing := expected - reference.marks(redelivered):
         first = next(iter(missing))
         raise CheckFailed(
             f"{shown} does not continue behind it: {missing.total()} records are missing, the first has the offset "
@@ -156,7 +158,7 @@ def _check_resume(case: SourceCase, task: Config, reference: ReferenceRun, posit
             "Read context.offsets.offset(partition) in start() and continue behind it. The offset of a record is the "
             "position behind this record, not behind others of the same poll()",
         )
-    again = [record for record in found if reference.known(mark(record)) in done]
+    again = [record for record in redelivered if reference.known(mark(record)) in done]
     if wrong := [record for record in again if exact or mark(record).offset != mark(last).offset]:
         raise CheckFailed(
             f"{shown} produced the record with the offset {wrong[0].source_offset} again",

@@ -144,10 +144,10 @@ def _same_batch(transformation: Transformation, method: Any, schema: Schema | No
     of_key = isinstance(transformation, KeyOrValueTransformation) and transformation.part is RecordPart.KEY
     batch = _batch(schema, value)
     try:
-        found = method(batch.keys if of_key else batch.values, batch)
+        changed = method(batch.keys if of_key else batch.values, batch)
     except Exception:  # the worker then processes the records one by one
         return False
-    if found is None:
+    if changed is None:
         return False
     try:
         expected = [transformation.apply(record) for record in _batch(schema, value).records]
@@ -158,9 +158,9 @@ def _same_batch(transformation: Transformation, method: Any, schema: Schema | No
         ) from error
     left = [record for record in expected if record is not None]
     part = [record.key if of_key else record.value for record in left]
-    if list(found.rows) != part:
+    if list(changed.rows) != part:
         raise CheckFailed(
-            f"For the value {value!r} a batch becomes {list(found.rows)!r}, but single records become {part!r}",
+            f"For the value {value!r} a batch becomes {list(changed.rows)!r}, but single records become {part!r}",
             "Both methods must have the same result",
         )
     return True

@@ -102,19 +102,19 @@ class SourceRun:
 
     def read(self, count: int) -> list[SourceRecord]:
         """At least `count` records, or fewer if no record arrives for three seconds."""
-        return self.read_until(lambda found: len(found) >= count, count)
+        return self.read_until(lambda records: len(records) >= count, count)
 
     def read_until(self, done: Callable[[Sequence[SourceRecord]], bool], limit: int) -> list[SourceRecord]:
         """Records until `done`, until there are `limit`, or until no record arrives for three seconds. Polls once."""
-        found: list[SourceRecord] = list(self.poll())
+        read: list[SourceRecord] = list(self.poll())
         idle_since = time.monotonic()
-        while not done(found) and len(found) < limit and time.monotonic() - idle_since < IDLE:
+        while not done(read) and len(read) < limit and time.monotonic() - idle_since < IDLE:
             if records := self.poll():
-                found += records
+                read += records
                 idle_since = time.monotonic()
             else:
                 time.sleep(0.005)
-        return found
+        return read
 
     def stop(self) -> float:
         """Stop the task; returns the seconds it took."""

@@ -43,11 +43,11 @@ def check_leaks(run: Callable[[], None]) -> str:
     for _ in range(_ROUNDS):
         run()
     until = time.monotonic() + _PATIENCE
-    while (found := _grown(before, Resources.now())) and time.monotonic() < until:
+    while (grown := _grown(before, Resources.now())) and time.monotonic() < until:
         time.sleep(0.02)
-    if found:
+    if grown:
         raise CheckFailed(
-            f"After {_ROUNDS} runs of start() and stop() there are still {found}",
+            f"After {_ROUNDS} runs of start() and stop() there are still {grown}",
             "Release in stop() everything that start(), poll() and put() acquire: a slot runs for weeks",
         )
     return f"nothing after {_ROUNDS} runs"
@@ -64,20 +64,20 @@ def _grown(before: Resources, now: Resources) -> str:
 
 
 def _files() -> Counter[str]:
-    found: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
     for descriptor in Path("/proc/self/fd").iterdir():
         try:
-            found[str(descriptor.readlink()).partition(":[")[0]] += 1  # as in socket:[1234]
+            kinds[str(descriptor.readlink()).partition(":[")[0]] += 1  # as in socket:[1234]
         except OSError:  # the descriptor of this listing
             continue
-    return found
+    return kinds
 
 
 def _children() -> frozenset[int]:
-    found: set[int] = set()
+    children: set[int] = set()
     for task in Path("/proc/self/task").iterdir():
         try:
-            found.update(map(int, (task / "children").read_text().split()))
+            children.update(map(int, (task / "children").read_text().split()))
         except OSError:  # the thread has ended, or the kernel does not list children
             continue
-    return frozenset(found)
+    return frozenset(children)

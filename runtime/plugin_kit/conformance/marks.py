@@ -51,9 +51,9 @@ class ReferenceRun:
         """Whether the records have offsets from which a task can resume."""
         return all(r.source_partition is not None and r.source_offset is not None for r in self.records)
 
-    def known(self, found: Mark) -> Mark:
+    def known(self, mark_of_record: Mark) -> Mark:
         """The mark as far as it is equal in every run."""
-        return found if self.stable else found._replace(content="")
+        return mark_of_record if self.stable else mark_of_record._replace(content="")
 
     def marks(self, records: Iterable[SourceRecord]) -> Counter[Mark]:
         """How often each mark occurs among these records."""

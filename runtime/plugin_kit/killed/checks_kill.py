@@ -157,10 +157,10 @@ class _KilledSource:
         return (self._expected & self._found()).total()
 
     def _found(self) -> Counter[Mark]:
-        found: Counter[Mark] = Counter()
+        counts: Counter[Mark] = Counter()
         for each, count in self._arrived.marks.items():
-            found[self._reference.known(each)] += count
-        return found
+            counts[self._reference.known(each)] += count
+        return counts
 
     def _gap(self, kills: int) -> CheckFailed:
         missing = self._expected - self._found()

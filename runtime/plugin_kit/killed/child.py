@@ -86,9 +86,9 @@ def slowed_source(task: Any, piece: int) -> None:
             rest.extend(marked(record) for record in poll() or ())
         if rest:
             time.sleep(_DELAY)
-        found = rest[:piece]
+        taken = rest[:piece]
         del rest[:piece]
-        return found
+        return taken
 
     task.poll = next_piece
 

@@ -129,12 +129,12 @@ class _Trial:
         status = self._rest.status(self._name)
         parts = {"connector": status["connector"]} if status else {}
         parts |= {f"task {task['id']}": task for task in status.get("tasks", ())}
-        for part, found in parts.items():
-            if self._states.get(part) != found["state"]:
-                self._states[part] = found["state"]
-                self._screen.say(f"{part.capitalize()} is {found['state']}.")
-                if found["state"] == "FAILED":
-                    self._screen.say(found.get("trace", ""))
+        for part, reported in parts.items():
+            if self._states.get(part) != reported["state"]:
+                self._states[part] = reported["state"]
+                self._screen.say(f"{part.capitalize()} is {reported['state']}.")
+                if reported["state"] == "FAILED":
+                    self._screen.say(reported.get("trace", ""))
         return "FAILED" not in self._states.values()
 
     def _enough(self) -> bool:
@@ -239,8 +239,8 @@ class _SinkTrial(_Trial):
         settings: dict[str, Any] = {"bootstrap.servers": self._bootstrap, "log_level": 0}
         client = Consumer({**settings, "group.id": f"connect-{self._name}"})
         try:
-            [found] = client.committed([TopicPartition(self._request.topic, 0)], timeout=10)
-            return int(found.offset)
+            [committed] = client.committed([TopicPartition(self._request.topic, 0)], timeout=10)
+            return int(committed.offset)
         finally:
             client.close()
 
@@ -262,8 +262,8 @@ def _assigned(reader: Consumer, new: set[str], ends: Mapping[tuple[str, int], in
     """Adds the partitions of new topics, from the ends at the start of the run on. Returns the topics that exist."""
     from confluent_kafka import TopicPartition
 
-    found = {topic: reader.list_topics(topic, timeout=10).topics[topic].partitions for topic in new}
-    partitions = [TopicPartition(topic, p, ends.get((topic, p), 0)) for topic in found for p in found[topic]]
+    existing = {topic: reader.list_topics(topic, timeout=10).topics[topic].partitions for topic in new}
+    partitions = [TopicPartition(topic, p, ends.get((topic, p), 0)) for topic in existing for p in existing[topic]]
     if partitions:
         reader.incremental_assign(partitions)
-    return {topic for topic in new if found[topic]}
+    return {topic for topic in new if existing[topic]}

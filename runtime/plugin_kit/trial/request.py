@@ -113,8 +113,8 @@ def _connector(code: AuthorCode, name: str | None, file: Path) -> type[Connector
     if plugin is None:
         known = ", ".join(f"{cls.__module__}.{cls.__qualname__}" for cls in own) or "none"
         raise KitUsageError(f"{file}: connector.class={name} is unknown; the connectors of {code.folder} are: {known}")
-    found: type[Connector] = registry.load_class(plugin)
-    return found
+    connector_class: type[Connector] = registry.load_class(plugin)
+    return connector_class
 
 
 def _check(connector: type[Connector], config: Mapping[str, str], file: Path) -> None:

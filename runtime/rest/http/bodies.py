@@ -51,13 +51,13 @@ def parse(body: bytes, exact_numbers: bool = False) -> Any:
     decimal, integer = (_spelled, _spelled) if exact_numbers else (float, int)
     try:
         text = body.decode(json.detect_encoding(body))  # strictly: json.loads() accepts encoded surrogates
-        found = json.loads(
+        document = json.loads(
             text, parse_constant=_refuse_constant, parse_float=decimal, parse_int=integer, object_pairs_hook=_object
         )
-        _check_depth(found)
+        _check_depth(document)
         if _SURROGATE.search(body):
-            json.dumps(found, ensure_ascii=False).encode()
-        return found
+            json.dumps(document, ensure_ascii=False).encode()
+        return document
     except UnicodeEncodeError:
         raise BadRequest("The request body has an unpaired surrogate, which is not valid text") from None
     except UnicodeDecodeError as e:
@@ -80,8 +80,8 @@ def _spelled(number: str) -> _Number:
     return _Number(number)
 
 
-def _check_depth(found: Any) -> None:
-    level = [found]
+def _check_depth(document: Any) -> None:
+    level = [document]
     for _ in range(MAX_DEPTH):
         level = [v for item in level for v in _children(item) if isinstance(v, dict | list)]
         if not level:
@@ -109,13 +109,13 @@ def create_request(body: bytes, others: bool = False) -> CreateRequest:
 
 def config(body: bytes) -> dict[str, str | None]:
     """The body of PUT and PATCH of a config."""
-    found = parse(body, exact_numbers=True)
-    if isinstance(found, dict) and isinstance(found.get("initial_offsets"), dict | list):
+    document = parse(body, exact_numbers=True)
+    if isinstance(document, dict) and isinstance(document.get("initial_offsets"), dict | list):
         raise BadRequest(
             "'initial_offsets' can only be given to POST /connectors, when a connector is created; the offsets of an "
             "existing one are altered by PATCH /connectors/{name}/offsets while it is STOPPED"
         )
-    return config_map(found, "The request body")
+    return config_map(document, "The request body")
 
 
 def config_map(value: Any, what: str) -> dict[str, str | None]:

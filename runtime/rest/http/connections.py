@@ -196,7 +196,7 @@ class Connections:
         candidates = (c for c in self._open.values() if address in (None, c.address))
         slow = [(rank, c.since, c) for c in candidates if (rank := c.rank) is not None]
         if slow:
-            self._abort(min(slow, key=lambda found: found[:2])[2])
+            self._abort(min(slow, key=lambda candidate: candidate[:2])[2])
         return bool(slow)
 
     def _abort(self, connection: AcceptedConnection) -> None:

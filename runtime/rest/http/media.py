@@ -38,10 +38,10 @@ def content_type(headers: Headers) -> Media | None:
     if not given:
         return None
     text = ", ".join(given)  # two headers are malformed
-    found = _MEDIA.fullmatch(text)
-    if found is None or found[2] is None:
+    match = _MEDIA.fullmatch(text)
+    if match is None or match[2] is None:
         raise BadRequest(f"The header Content-Type, '{text}', is not a media type")
-    return _media(found)
+    return _media(match)
 
 
 def accepted(headers: Headers) -> tuple[Media, ...]:
@@ -54,19 +54,19 @@ def accepted(headers: Headers) -> tuple[Media, ...]:
 def _accepted(text: str) -> Iterator[Media]:
     at = 0
     while at < len(text):  # a comma at the end is allowed
-        found = _MEDIA.match(text, at)
-        if found is None or text[found.end() : found.end() + 1] not in ("", ","):
+        match = _MEDIA.match(text, at)
+        if match is None or text[match.end() : match.end() + 1] not in ("", ","):
             raise BadRequest(f"The header Accept, '{text}', is not a list of media types")
-        media = _media(found)
+        media = _media(match)
         for name, value in media.parameters:
             if name == "q" and not _QUALITY.fullmatch(value.strip('"')):
                 raise BadRequest(
                     f"The header Accept, '{text}', has the quality '{value}', which is not between 0 and 1"
                 )
         yield media
-        at = found.end() + 1
+        at = match.end() + 1
 
 
-def _media(found: re.Match[str]) -> Media:
-    parameters = ((p[1].lower(), p[2]) for p in _ONE_PARAMETER.finditer(found[3]) if p[1])
-    return Media(found[1].lower(), (found[2] or "*").lower(), tuple(parameters))
+def _media(match: re.Match[str]) -> Media:
+    parameters = ((p[1].lower(), p[2]) for p in _ONE_PARAMETER.finditer(match[3]) if p[1])
+    return Media(match[1].lower(), (match[2] or "*").lower(), tuple(parameters))

@@ -96,17 +96,17 @@ def openapi_route(routes: Sequence[Route]) -> Route:
 
 
 def _operation(o: ApiOperation) -> dict[str, Any]:
-    found: dict[str, Any] = {"operationId": o.id, "summary": o.summary}
+    operation: dict[str, Any] = {"operationId": o.id, "summary": o.summary}
     parameters = [_path_parameter(name) for name in o.path_parameters]
     parameters += [_parameter(name, "query", schema) for name, schema in o.query.items()]
     parameters += [_parameter(name, "header", schema) for name, schema in o.headers.items()]
     if parameters:
-        found["parameters"] = parameters
+        operation["parameters"] = parameters
     if o.body:
         content = {JSON: {"schema": ref(o.body)}}
-        found["requestBody"] = {"required": o.body_required, "content": content}
-    found["responses"] = {str(status): response for status, response in sorted(_responses(o))}
-    return found
+        operation["requestBody"] = {"required": o.body_required, "content": content}
+    operation["responses"] = {str(status): response for status, response in sorted(_responses(o))}
+    return operation
 
 
 def _responses(o: ApiOperation) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -87,10 +87,14 @@ class SignedCallers:
         encoded, _, signature = header.partition(".")
         try:
             content = b64decode(encoded, validate=True)
-            found = json.loads(content)
-            caller = _caller(found)
-            age, digest, algorithm = self._clock() - found["time"] / 1000, str(found["digest"]), found["algorithm"]
-            recipient, number = found["recipient"], str(found["id"])
+            document = json.loads(content)
+            caller = _caller(document)
+            age, digest, algorithm = (
+                self._clock() - document["time"] / 1000,
+                str(document["digest"]),
+                document["algorithm"],
+            )
+            recipient, number = document["recipient"], str(document["id"])
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             raise Forbidden(f"{_INVALID}: it is malformed") from None
         try:
@@ -111,7 +115,7 @@ class SignedCallers:
         """Raises Forbidden if the caller with this id has been used. Ids are kept while their signatures may be valid:
         twice MAX_AGE, since the sender's clock may be ahead by that."""
         now = self._clock()
-        for old in list(itertools.takewhile(lambda one: self._used[one] < now, self._used)):
+        for old in list(itertools.takewhile(lambda number: self._used[number] < now, self._used)):
             del self._used[old]
         if number in self._used:
             raise Forbidden(f"{_INVALID}: it has been used before")
@@ -155,13 +159,13 @@ def check_from_worker(scope: Scope) -> None:
 
 def _with_digest(receive: Receive, digest: str) -> Receive:
     """Raises Forbidden at the end of a body that does not have this digest."""
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
 
     async def receiving() -> Message:
         message = await receive()
         if message["type"] == "http.request":
-            found.update(message.get("body", b""))
-            if not message.get("more_body", False) and found.hexdigest() != digest:
+            hashed.update(message.get("body", b""))
+            if not message.get("more_body", False) and hashed.hexdigest() != digest:
                 raise Forbidden(f"{_INVALID}: the body is not the one that was signed")
         return message
 
@@ -172,6 +176,8 @@ def _signed(method: str, target: str, content: bytes) -> bytes:
     return f"{method} {target}\n".encode() + content
 
 
-def _caller(found: Mapping[str, Any]) -> Caller:
-    user = found["user"]
-    return Caller(str(found["worker"]), None if user is None else str(user), Role[found["role"]], str(found["address"]))
+def _caller(document: Mapping[str, Any]) -> Caller:
+    user = document["user"]
+    return Caller(
+        str(document["worker"]), None if user is None else str(user), Role[document["role"]], str(document["address"])
+    )

@@ -47,10 +47,10 @@ def parse_rules(text: str) -> tuple[HeaderRule, ...]:
 
 
 def _rule(text: str) -> HeaderRule:
-    found = _RULE.fullmatch(text)
-    if found is None or "\n" in text or "\r" in text:
+    match = _RULE.fullmatch(text)
+    if match is None or "\n" in text or "\r" in text:
         raise ConfigError(f"{KEY}: {text!r} is not of the form 'set|add|setDate|addDate NAME: VALUE'")
-    action, name, value = found[1], found[2], found[3].strip()
+    action, name, value = match[1], match[2], match[3].strip()
     if action.endswith("Date") and not re.fullmatch(r"-?\d+", value):
         raise ConfigError(f"{KEY}: {value!r} of {name} is not a number of milliseconds")
     return HeaderRule(action.startswith("add"), action.endswith("Date"), name, value)

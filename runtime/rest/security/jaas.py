@@ -44,10 +44,10 @@ def _users_file(origin: str, text: str) -> Path:
     entry = _ENTRY.search(text)
     if entry is None:
         raise ConfigError(f"{origin}: the entry KafkaConnect {{ … }}; is missing")
-    found = _FILE.search(entry[1])
-    if found is None:
+    match = _FILE.search(entry[1])
+    if match is None:
         raise ConfigError(f'{origin}: the entry KafkaConnect must have the form {MODULE} required file="FILE";')
-    return Path(found[1] or found[2])
+    return Path(match[1] or match[2])
 
 
 def _from_environment(options: str) -> str | None:

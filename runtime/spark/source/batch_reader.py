@@ -77,9 +77,9 @@ def inferred_schema(options: SparkOptions) -> StructType:
         try:
             run.start()
             for records in polls(run, options):
-                found = run.conversion.inferred(records, options.columns)
-                if found is not None:
-                    schema: StructType = from_arrow_schema(found)
+                arrow_schema = run.conversion.inferred(records, options.columns)
+                if arrow_schema is not None:
+                    schema: StructType = from_arrow_schema(arrow_schema)
                     return schema
         finally:
             run.stop()

@@ -32,7 +32,7 @@ class PolledChunk:
     @property
     def polled(self) -> int:
         """The number of records before transformations."""
-        return sum(one.records for one in self.progress.values())
+        return sum(partition.records for partition in self.progress.values())
 
     @property
     def size(self) -> int:

@@ -51,10 +51,10 @@ class RowConversion:
         """The Arrow schema of the first record that the transformations leave; None if they drop all."""
         for left, values, keys in self._groups(records):
             chosen = columns or columns_for(values.schema, self._value is not None)
-            one = ValueBatch(values.schema, [values.rows[0]]), ValueBatch(keys.schema, [keys.rows[0]])
-            struct = DataFrameColumns(chosen, self._key, self._value).of(left[:1], *one)
-            found = ArrowConversion().record_batch(struct).schema
-            return pa.schema([pa.field(field.name, _typed(spark_compatible(field.type))) for field in found])
+            first = ValueBatch(values.schema, [values.rows[0]]), ValueBatch(keys.schema, [keys.rows[0]])
+            struct = DataFrameColumns(chosen, self._key, self._value).of(left[:1], *first)
+            schema = ArrowConversion().record_batch(struct).schema
+            return pa.schema([pa.field(field.name, _typed(spark_compatible(field.type))) for field in schema])
         return None
 
     def rows(self, columns: Columns, target: Any) -> RecordRows:
@@ -78,10 +78,12 @@ class RowConversion:
             if outcome.error is not None:
                 raise outcome.error
             left = outcome.records  # type: ignore[assignment]  # a chain keeps the kind
-        for _, group in groupby(left, lambda one: (id(one.value_schema), id(one.key_schema), one.value is None)):
-            found = list(group)
-            values = ValueBatch(found[0].value_schema, [record.value for record in found])
-            yield found, values, ValueBatch(found[0].key_schema, [record.key for record in found])
+        for _, group in groupby(
+            left, lambda record: (id(record.value_schema), id(record.key_schema), record.value is None)
+        ):
+            records = list(group)
+            values = ValueBatch(records[0].value_schema, [record.value for record in records])
+            yield records, values, ValueBatch(records[0].key_schema, [record.key for record in records])
 
 
 class RecordRows:
@@ -100,10 +102,10 @@ class RecordRows:
     def of(self, records: Sequence[SourceRecord]) -> list[Any]:
         """Record batches of all records but those dropped or skipped. Raises the error that fails the task."""
         try:
-            found: list[Any] = []
+            batches: list[Any] = []
             for left, values, keys in self._groups(records):
-                found += self._batches(left, values, keys)
-            return found
+                batches += self._batches(left, values, keys)
+            return batches
         finally:
             self._tolerance.release(records)
 

@@ -71,16 +71,16 @@ class Feed:
 
     def take(self, most_rows: int | None) -> list[PolledChunk]:
         """The chunks that have been read, in order, up to about this number of rows: at least one chunk, if any."""
-        found: list[PolledChunk] = []
+        chunks: list[PolledChunk] = []
         rows = 0
         with self._changed:
             while self._queue and (most_rows is None or not rows or rows + self._queue[0].count <= most_rows):
                 chunk = self._queue.popleft()
                 self._size -= chunk.size
                 rows += chunk.count
-                found.append(chunk)
+                chunks.append(chunk)
             self._changed.notify_all()
-        return found
+        return chunks
 
     def wait(self, seconds: float) -> bool:
         """Wait until there are chunks; False after `seconds`. Raises the error of a task that has failed."""
@@ -103,8 +103,8 @@ class Feed:
     def repeat(self, replayed: ReplayedBatch) -> list[PolledChunk]:
         """The chunks of a batch that is read again; those behind it stay in the queue. Raises the error of a task, or
         ConnectError if the connector does not deliver the same records."""
-        found: list[PolledChunk] = []
-        while not replayed.complete(found):
+        chunks: list[PolledChunk] = []
+        while not replayed.complete(chunks):
             with self._changed:
                 self._changed.wait_for(lambda: self._has_repeated or self._error is not None, _SLICE)
                 taken = [chunk for chunk in self._queue if chunk.repeated]
@@ -112,11 +112,11 @@ class Feed:
                 self._size -= sum(chunk.size for chunk in taken)
                 if self._error is not None and not taken:
                     raise self._error
-            found += taken
+            chunks += taken
             replayed.check(self.idle, self._size)
         with self._changed:
             self._replayed = None
-        return found
+        return chunks
 
     @property
     def _has_repeated(self) -> bool:

@@ -24,7 +24,7 @@ class ReplayedBatch:
     def __init__(self, start: StreamPosition, end: StreamPosition, options: SparkOptions) -> None:
         self._start, self._end, self._options = start, end, options
         self._lock = threading.Lock()
-        counts = {name: one.records - start.records(name) for name, one in end.partitions.items()}
+        counts = {name: progress.records - start.records(name) for name, progress in end.partitions.items()}
         self._left = {name: count for name, count in counts.items() if count}
         self._read_all: float | None = None  # when the last record was read
 
@@ -59,8 +59,8 @@ class ReplayedBatch:
         """Whether offsets without records are those at the end of the batch."""
         with self._lock:
             ends = self._end.partitions
-            return all(name not in self._left and name in ends and ends[name].offset == one.offset
-                       for name, one in added.items())  # fmt: skip
+            return all(name not in self._left and name in ends and ends[name].offset == progress.offset
+                       for name, progress in added.items())  # fmt: skip
 
     def complete(self, chunks: Sequence[PolledChunk]) -> bool:
         """Whether these chunks are the whole batch. ConnectError if they end at other offsets."""
@@ -96,9 +96,9 @@ class ReplayedBatch:
     def _difference(self, reached: StreamPosition) -> str:
         """The first source partition whose last record is another one."""
         for name, wanted in self._end.partitions.items():
-            found = reached.offset(wanted.partition)
-            if found != wanted.offset:
-                return f"source partition {name} ends at {json.dumps(found)} instead of {json.dumps(wanted.offset)}"
+            offset = reached.offset(wanted.partition)
+            if offset != wanted.offset:
+                return f"source partition {name} ends at {json.dumps(offset)} instead of {json.dumps(wanted.offset)}"
         return "the source partitions differ"
 
 

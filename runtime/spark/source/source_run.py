@@ -32,16 +32,16 @@ def progress_of(records: Sequence[SourceRecord]) -> dict[str, PartitionProgress]
         return (
             {canonical(partition): PartitionProgress(partition, records.offset_of(count - 1), count)} if count else {}
         )
-    found: dict[str, PartitionProgress] = {}
+    progress: dict[str, PartitionProgress] = {}
     last: Any = _NO_PARTITION
     name, count = "", 0
     for record in records:
         if record.source_partition is not last:
             last, name = record.source_partition, canonical(record.source_partition)
-            count = found[name].records if name in found else 0
+            count = progress[name].records if name in progress else 0
         count += 1
-        found[name] = PartitionProgress(last, record.source_offset, count)
-    return found
+        progress[name] = PartitionProgress(last, record.source_offset, count)
+    return progress
 
 
 _NO_PARTITION = object()

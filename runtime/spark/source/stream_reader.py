@@ -92,21 +92,21 @@ class Spool:
             if chunk.rows:
                 by_task.setdefault(chunk.task, []).extend(chunk.rows)
             chunk.rows = []
-        found = []
+        spooled = []
         for rows in by_task.values():
             self._number += 1
             path = self._folder / f"{self._number}.arrow"
             table = pa.Table.from_batches(rows, schema).combine_chunks()
             with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as file:
                 file.write_table(table, max_chunksize=_ROWS)
-            found.append(SpooledRows(str(path)))
-        return found
+            spooled.append(SpooledRows(str(path)))
+        return spooled
 
     def remove(self, rows: Sequence[SpooledRows]) -> None:
         """Remove the files of a committed batch."""
-        for one in rows:
+        for file in rows:
             with contextlib.suppress(FileNotFoundError):
-                Path(one.path).unlink()
+                Path(file.path).unlink()
 
     def close(self) -> None:
         """Remove all files."""
@@ -206,14 +206,14 @@ class RunningStream:
 
     def rows(self, start: StreamPosition, end: StreamPosition) -> list[SpooledRows]:
         """The rows between two positions. A batch from before a restart is read again."""
-        found = self._between(start, end)
-        if found is None:
+        batches = self._between(start, end)
+        if batches is None:
             replayed = ReplayedBatch(start, end, self._options)
             feed = self._restart(start, replayed)
             self._add(start, feed.repeat(replayed))
-            found = self._between(start, end)
-            assert found is not None
-        return [rows for batch in found for rows in batch.rows]
+            batches = self._between(start, end)
+            assert batches is not None
+        return [rows for batch in batches for rows in batch.rows]
 
     def commit(self, end: StreamPosition) -> None:
         """Spark has committed the batches up to here."""

@@ -74,8 +74,8 @@ class ClassSources:
             target, attribute = source.imports[first]
             if attribute is None:
                 return self._in_package(target, rest, depth)
-            found = follow(target, f"{attribute}.{rest}" if rest else attribute)
-            return found or (self._in_package(f"{target}.{attribute}", rest, depth) if rest else None)
+            followed = follow(target, f"{attribute}.{rest}" if rest else attribute)
+            return followed or (self._in_package(f"{target}.{attribute}", rest, depth) if rest else None)
         if first in source.aliases and source.aliases[first] != first:
             return follow(module, f"{source.aliases[first]}.{rest}" if rest else source.aliases[first])
         return next((at for star in source.stars if (at := follow(star, dotted)) is not None), None)
@@ -84,9 +84,11 @@ class ClassSources:
         """The class that the attribute path `rest` of a module names, which may lead through submodules."""
         if not rest:
             return None
-        found = self.definition(module, rest, depth + 1)
+        definition = self.definition(module, rest, depth + 1)
         first, _, more = rest.partition(".")
-        return found or (self._in_package(f"{module}.{first}", more, depth + 1) if more and depth < DEPTH else None)
+        return definition or (
+            self._in_package(f"{module}.{first}", more, depth + 1) if more and depth < DEPTH else None
+        )
 
     def source_or_none(self, module: str) -> ModuleSource | None:
         try:

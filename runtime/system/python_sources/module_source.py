@@ -69,11 +69,11 @@ def _read(path: Path, name: str, is_package: bool, size: int, changed: int) -> M
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the plugin's code
         tree = ast.parse(path.read_bytes(), str(path))
-    found = ModuleSource()
+    source = ModuleSource()
     package = name if is_package else name.rpartition(".")[0]
     for statement in _statements(tree.body):
-        _add(found, statement, package)
-    return found
+        _add(source, statement, package)
+    return source
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -90,36 +90,36 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _statements(statement.finalbody)
 
 
-def _add(found: ModuleSource, statement: ast.stmt, package: str) -> None:
+def _add(source: ModuleSource, statement: ast.stmt, package: str) -> None:
     match statement:
         case ast.ClassDef():
-            found.classes[statement.name] = _class(statement)
+            source.classes[statement.name] = _class(statement)
         case ast.Import():
             for alias in statement.names:
                 bound = alias.asname or alias.name.partition(".")[0]
-                found.imports[bound] = (alias.name if alias.asname else bound, None)
+                source.imports[bound] = (alias.name if alias.asname else bound, None)
         case ast.ImportFrom():
             module = _absolute(statement, package)
             for alias in statement.names:
                 if alias.name == "*":
-                    found.stars.append(module)
+                    source.stars.append(module)
                 else:
-                    found.imports.setdefault(alias.asname or alias.name, (module, alias.name))
+                    source.imports.setdefault(alias.asname or alias.name, (module, alias.name))
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
-            _assign(found, name, value)
+            _assign(source, name, value)
         case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-            _assign(found, name, value)
+            _assign(source, name, value)
         case _:
             pass
 
 
-def _assign(found: ModuleSource, name: str, value: ast.expr) -> None:
+def _assign(source: ModuleSource, name: str, value: ast.expr) -> None:
     if name == "__all__" and isinstance(value, ast.List | ast.Tuple):
-        found.exported = tuple(e.value for e in value.elts if isinstance(e, ast.Constant) and isinstance(e.value, str))
+        source.exported = tuple(e.value for e in value.elts if isinstance(e, ast.Constant) and isinstance(e.value, str))
     elif (version := _version(value)) is not None:
-        found.constants[name] = version
+        source.constants[name] = version
         if version.name is not None:
-            found.aliases[name] = version.name
+            source.aliases[name] = version.name
 
 
 def _absolute(statement: ast.ImportFrom, package: str) -> str:

@@ -21,5 +21,5 @@ def require_struct(schema: Schema, value: Any, purpose: str) -> Mapping[str, Any
     """The value, if it and its schema are a struct; otherwise raises DataError."""
     if schema.type is Type.STRUCT and (type(value) is dict or isinstance(value, Mapping)):
         return value
-    found = java_class(value, schema)
-    raise DataError(f"Only Struct objects supported for [{purpose}], found: {found}")
+    actual = java_class(value, schema)
+    raise DataError(f"Only Struct objects supported for [{purpose}], found: {actual}")

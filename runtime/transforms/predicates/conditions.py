@@ -42,8 +42,10 @@ class TopicNameMatches(Predicate):
 
     def test_batch(self, values: ValueBatch, metadata: BatchMetadata) -> bool | None:
         topics = metadata.topics()
-        found = {self._matches[topics.value]} if type(topics) is ConstantColumn else {self._matches[t] for t in topics}
-        return found.pop() if len(found) == 1 else None
+        results = (
+            {self._matches[topics.value]} if type(topics) is ConstantColumn else {self._matches[t] for t in topics}
+        )
+        return results.pop() if len(results) == 1 else None
 
 
 class HasHeaderKey(Predicate):
@@ -59,8 +61,8 @@ class HasHeaderKey(Predicate):
         return self._among(record.headers)
 
     def test_batch(self, values: ValueBatch, metadata: BatchMetadata) -> bool | None:
-        found = set(map(self._among, metadata.headers)) if any(metadata.headers) else {False}
-        return found.pop() if len(found) == 1 else None
+        results = set(map(self._among, metadata.headers)) if any(metadata.headers) else {False}
+        return results.pop() if len(results) == 1 else None
 
     def _among(self, headers: Headers | None) -> bool:
         return any(header[0] == self._name for header in headers or ())

@@ -10,7 +10,8 @@ from tui.backup import document
 from tui.backup.document import BackupDocument, SavedConnector
 from tui.backup.plan import masks
 from tui.commands.arguments import flag, positional, positionals, regex_flag
-from tui.commands.base import Command, CommandContext
+from tui.commands.base import Command
+from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, TargetOutcome
 from tui.commands.targets import for_each, select_names
 from tui.errors import HeadraceError, NotFound
@@ -30,16 +31,16 @@ class Backup(Command):
     partial = flag("--partial", help="write the connectors that can be read if others cannot")
 
     async def run(self, context: CommandContext) -> Result:
-        existing = model.connectors(await context.connect.expanded())
+        existing = model.connectors(await context.cluster.connect.expanded())
         connectors: dict[str, SavedConnector] = {}
 
         async def read(name: str) -> TargetOutcome:
             if name not in existing:
                 raise NotFound(f"Connector {name} not found", 404)
-            connectors[name] = document.saved(existing[name], await context.connect.offsets(name))
+            connectors[name] = document.saved(existing[name], await context.cluster.connect.offsets(name))
             return TargetOutcome(name, counted(len(connectors[name].offsets), "offset"))
 
-        chosen = await select_names(context.connect, self.names, self.regex) if self.names else sorted(existing)
+        chosen = await select_names(context.cluster.connect, self.names, self.regex) if self.names else sorted(existing)
         done = await for_each(chosen, read)
         failed = [outcome for outcome in done.outcomes if outcome.failed]
         if failed and not (self.partial and connectors):
@@ -48,18 +49,18 @@ class Backup(Command):
                 + "; ".join(f"{outcome.name}: {outcome.message}" for outcome in failed[:3]),
                 "--partial writes the others",
             )
-        written = self._written(context, await self._document(context, connectors))
+        written = self._written(context, await self._document(context.cluster, connectors))
         return written._replace(outcomes=tuple(failed)) if failed else written
 
-    async def _document(self, context: CommandContext, connectors: dict[str, SavedConnector]) -> BackupDocument:
-        root = await context.connect.root()
-        cluster = {
-            "url": context.connect.url,
+    async def _document(self, cluster: CommandCluster, connectors: dict[str, SavedConnector]) -> BackupDocument:
+        root = await cluster.connect.root()
+        source_cluster = {
+            "url": cluster.connect.url,
             "version": str(root.get("version") or ""),
             "kafka_cluster_id": str(root.get("kafka_cluster_id") or ""),
         }
         taken = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        return BackupDocument(taken, cluster, connectors)
+        return BackupDocument(taken, source_cluster, connectors)
 
     def _written(self, context: CommandContext, backup: BackupDocument) -> Result:
         """Writes to standard output or to the file."""
@@ -67,13 +68,13 @@ class Backup(Command):
         summary = f"{counted(len(backup.connectors), 'connector')} with {counted(offsets, 'offset')}"
         for connector in backup.connectors.values():
             if hidden := masks(connector.config):
-                context.report(
+                context.terminal.report(
                     f"{connector.name}: {', '.join(hidden)} is masked by the cluster; restore with --set KEY=VALUE"
                 )
         names = tuple(backup.connectors)
         if self.file == "-":
-            context.report(summary)
+            context.terminal.report(summary)
             return Result(text=document.text(backup).rstrip("\n"), names=names)
-        context.write(self.file, document.text(backup))
-        context.report(f"{summary}, written to {self.file}")
+        context.files.write(self.file, document.text(backup))
+        context.terminal.report(f"{summary}, written to {self.file}")
         return Result({"file": str(Path(self.file)), "connectors": len(names), "offsets": offsets}, names=names)

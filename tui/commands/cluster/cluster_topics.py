@@ -8,7 +8,8 @@ from typing import Any
 
 from tui import model
 from tui.commands.arguments import flag, option, positionals, regex_flag
-from tui.commands.base import Command, CommandContext
+from tui.commands.base import Command
+from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, Table
 from tui.commands.targets import selector
 from tui.errors import NotFound, Refused
@@ -36,17 +37,17 @@ class Topics(Command):
     connector = option("--connector", metavar="NAME", help="only the topics that this connector uses", convert=str)
 
     async def run(self, context: CommandContext) -> Result:
-        context.kafka_settings()  # reports missing brokers before anything is read
-        connectors = model.connectors(await context.connect.expanded())
+        context.cluster.kafka_settings()  # reports missing brokers before anything is read
+        connectors = model.connectors(await context.cluster.connect.expanded())
         if self.connector is not None and self.connector not in connectors:
             raise NotFound(f"Connector {self.connector} not found", 404)
-        brokers = context.brokers()
+        brokers = context.cluster.brokers()
         summaries = await in_thread(lambda: topics(brokers, self._wanted()))
         if self.patterns and not summaries:
             raise NotFound(f"no topic matches {' '.join(self.patterns)}", 404)
         used = uses(connectors.values(), summaries)
         wanted = connectors if self.connector is None else {self.connector: connectors[self.connector]}
-        await self._add_observed(context, wanted.values(), used)
+        await self._add_observed(context.cluster, wanted.values(), used)
         if self.connector is not None:
             summaries = {
                 topic: summary
@@ -63,12 +64,12 @@ class Topics(Command):
             return selector(self.patterns, self.regex)
         return lambda name: self.all or not name.startswith("_")
 
-    async def _add_observed(self, context: CommandContext, connectors: Iterable[Connector], used: Uses) -> None:
+    async def _add_observed(self, cluster: CommandCluster, connectors: Iterable[Connector], used: Uses) -> None:
         """Adds the topics that workers have seen connectors use, of those whose configs name none (KIP-558)."""
         known = {use.connector for uses_of_topic in used.values() for use in uses_of_topic}
         for connector in [connector for connector in connectors if connector.name not in known][:MAX_OBSERVED]:
             with suppress(Refused):  # topic tracking may be disabled
-                response = await context.connect.topics(connector.name)
+                response = await cluster.connect.topics(connector.name)
                 for topic in (response.get(connector.name) or {}).get("topics") or ():
                     if topic in used:
                         used[topic].append(TopicUse(connector.name, "read" if connector.type == "sink" else "written"))

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tui.commands.arguments import flag, integer, option, positional, positionals
-from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, refuse
+from tui.commands.base import ChangingCommand, Command, Danger, refuse
+from tui.commands.context import CommandContext, CommandFiles, CommandTerminal
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import require_confirmation
 from tui.dead_letters.brokers import DeadLetterTopic, DeadLetterWindow
@@ -69,13 +70,13 @@ class _DeadLettersCommand(Command):
 
     async def selected(self, context: CommandContext) -> _Selection:
         """Reads the letters. Raises WrongState if the connector has no dead letter topic."""
-        config = await context.connect.config(self.name)
+        config = await context.cluster.connect.config(self.name)
         name = config.get(TOPIC, "").strip()
         if not name:
             raise WrongState(f"{self.name} has no dead letter topic: {TOPIC} is not set", 409)
-        topic = DeadLetterTopic(name, context.kafka_settings())
+        topic = DeadLetterTopic(name, context.cluster.kafka_settings())
         window = await in_thread(lambda: topic.newest(self._limit))
-        _report_rest(context, window)
+        _report_rest(context.terminal, window)
         return _Selection(topic, config, tuple(filter(self._matches(), window.letters)))
 
     def _matches(self) -> Callable[[DeadLetter], bool]:
@@ -88,9 +89,9 @@ class _DeadLettersCommand(Command):
         return matches
 
 
-def _report_rest(context: CommandContext, window: DeadLetterWindow) -> None:
+def _report_rest(terminal: CommandTerminal, window: DeadLetterWindow) -> None:
     if window.has_older:
-        context.report(f"read the newest {len(window.letters):,} of {window.total:,}; -n reads more")
+        terminal.report(f"read the newest {len(window.letters):,} of {window.total:,}; -n reads more")
 
 
 class GetDeadLetters(_DeadLettersCommand):
@@ -145,7 +146,7 @@ class ReplayDeadLetters(_DeadLettersCommand, ChangingCommand):
         refuse(not chosen, "choose dead letters: PARTITION@OFFSET, --error, --since, --edit or --all")
 
     async def run(self, context: CommandContext) -> Result:
-        values = self._values(context)
+        values = self._values(context.files)
         selection = await self.selected(context)
         letters = {letter.position: letter for letter in selection.letters}
         wanted = list(dict.fromkeys(self.places or (letters if self.edit is None else values)))
@@ -161,7 +162,7 @@ class ReplayDeadLetters(_DeadLettersCommand, ChangingCommand):
             return confirmation([_would(letter, instead, letter.position in values) for letter in chosen])
         topics = sorted({letter.origin[0] if letter.origin else instead for letter in chosen} - {""})
         question = f"send {counted(len(chosen), 'record')} of {self.name} again to"
-        require_confirmation(context, self.yes, question, topics)
+        require_confirmation(context.terminal, self.yes, question, topics)
         outcomes = await in_thread(lambda: selection.topic.replay(chosen, instead))
         return confirmation(
             [
@@ -172,11 +173,11 @@ class ReplayDeadLetters(_DeadLettersCommand, ChangingCommand):
             ]
         )
 
-    def _values(self, context: CommandContext) -> dict[str, bytes | None]:
+    def _values(self, files: CommandFiles) -> dict[str, bytes | None]:
         """The edited values by position. Raises UsageError."""
         if self.edit is None:
             return {}
-        text = context.read(self.edit.removeprefix("@"))
+        text = files.read(self.edit.removeprefix("@"))
         return dict(_edited(text, self.edit))
 
 

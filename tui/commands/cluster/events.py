@@ -11,7 +11,8 @@ from typing import Any
 from tui import model
 from tui.client import checking, sse
 from tui.commands.arguments import duration, integer, option, positionals
-from tui.commands.base import Command, CommandContext
+from tui.commands.base import Command
+from tui.commands.context import CommandContext
 from tui.commands.result import Result, Table
 from tui.commands.targets import matches
 from tui.errors import NotFound
@@ -35,23 +36,23 @@ class GetEvents(Command):
 
     async def run(self, context: CommandContext) -> Result:
         lasting = self.lasting
-        if lasting is None and not context.emits:  # the result is shown only at the end
+        if lasting is None and not context.terminal.emits:  # the result is shown only at the end
             lasting = DEFAULT_DURATION
-            context.report(f"listening for {lasting:g} s")
+            context.terminal.report(f"listening for {lasting:g} s")
         seen: list[Json] = []
         try:
-            async with aclosing(context.connect.lines("/events", lasting)) as lines:
+            async with aclosing(context.cluster.connect.lines("/events", lasting)) as lines:
                 async for event in _events(lines):
                     if self._wants(event):
                         seen.append(event)
-                        context.emit(event, self.output or "table", row(event))
+                        context.terminal.emit(event, self.output or "table", row(event))
                     if self.limit is not None and len(seen) >= self.limit:
                         break
         except NotFound as error:
             raise NotFound(
                 "this worker has no event stream", error.status, "only Headrace workers send events"
             ) from None
-        if context.emits:
+        if context.terminal.emits:
             return Result()
         return Result(seen, Table(COLUMNS, tuple(map(row, seen))), names=tuple(e["connector"] for e in seen))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tui.commands.arguments import choice, option, positional, positionals
-from tui.commands.base import ChangingCommand, Command, CommandContext, refuse
+from tui.commands.base import ChangingCommand, Command, refuse
+from tui.commands.context import CommandContext
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import is_glob, matches
 from tui.errors import NotFound
@@ -23,7 +24,7 @@ class GetLoggers(Command):
     names = positionals("NAME", "only these loggers; globs are allowed", at_least=0)
 
     async def run(self, context: CommandContext) -> Result:
-        every = await context.connect.loggers()
+        every = await context.cluster.connect.loggers()
         for name in self.names:
             if not any(matches(logger, [name]) for logger in every):
                 raise NotFound(f"no logger matches {name}" if is_glob(name) else f"Logger {name} not found.", 404)
@@ -58,10 +59,10 @@ class PatchLogger(ChangingCommand):
     async def run(self, context: CommandContext) -> Result:
         scope, level = self.scope or "worker", str(self.level)
         if self.dry_run:
-            before = (await context.connect.loggers()).get(self.name) or {}
+            before = (await context.cluster.connect.loggers()).get(self.name) or {}
             was = before.get("level") or "inherited"
             return confirmation([TargetOutcome(self.name, f"would be {level} on the {scope}, now {was}")])
-        changed = await context.connect.set_level(self.name, level, scope)
+        changed = await context.cluster.connect.set_level(self.name, level, scope)
         if not isinstance(changed, list):  # a change for the whole cluster reports no count
             return confirmation([TargetOutcome(self.name, f"{level} on all workers")])
         return confirmation([TargetOutcome(self.name, f"{level} for {_counted(len(changed))}", raw=changed)])

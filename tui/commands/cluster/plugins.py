@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui.commands.arguments import option, optional_positional, positional
-from tui.commands.base import ChangingCommand, Command, CommandContext
+from tui.commands.base import ChangingCommand, Command
+from tui.commands.context import CommandContext
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.errors import UNREACHABLE, NotFound, naming
 from tui.formatting import one_line
@@ -30,7 +31,7 @@ class GetPlugins(Command):
 
     async def run(self, context: CommandContext) -> Result:
         wanted = set((self.types or "source,sink").lower().replace(" ", "").split(","))
-        plugins = await context.connect.plugins(connectors_only=wanted <= {"source", "sink"})
+        plugins = await context.cluster.connect.plugins(connectors_only=wanted <= {"source", "sink"})
         shown = [plugin for plugin in plugins if "all" in wanted or plugin["type"] in wanted]
         rows = tuple((plugin["type"], plugin["class"], plugin.get("version")) for plugin in shown)
         return Result(shown, Table(("TYPE", "CLASS", "VERSION"), rows), names=tuple(p["class"] for p in shown))
@@ -52,7 +53,7 @@ class DescribePlugin(Command):
 
     async def run(self, context: CommandContext) -> Result:
         with naming(self.name):
-            keys = await context.connect.plugin_config(self.name)
+            keys = await context.cluster.connect.plugin_config(self.name)
         if self.search is not None:
             wanted = Pattern(self.search, ignore_case=True)
             keys = [k for k in keys if wanted.occurs_in(k["name"]) or wanted.occurs_in(k.get("documentation") or "")]
@@ -91,7 +92,7 @@ class ReloadPlugin(ChangingCommand):
         if self.dry_run:
             return confirmation([TargetOutcome(name or "plugins", "would be reloaded on all workers")])
         try:
-            response = await context.connect.reload_plugins(name, context.change_store.origin(""))
+            response = await context.cluster.connect.reload_plugins(name, context.cluster.change_store.origin(""))
         except NotFound as error:
             if not error.message.startswith("HTTP 404"):
                 raise

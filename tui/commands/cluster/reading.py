@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from tui import model
 from tui.commands.arguments import choice, flag, option, positional, positionals, regex_flag
-from tui.commands.base import Command, CommandContext
+from tui.commands.base import Command
+from tui.commands.context import CommandContext
 from tui.commands.result import Cell, Result, Table
 from tui.commands.targets import is_glob, matches, select_names, selector
 from tui.errors import MalformedResponse, NotFound, Refused, naming
@@ -27,14 +28,14 @@ class Info(Command):
     verb = "info"
 
     async def run(self, context: CommandContext) -> Result:
-        root = await context.connect.root()
+        root = await context.cluster.connect.root()
         rows = (
-            ("url", context.connect.url),
-            ("context", context.profile.name),
+            ("url", context.cluster.connect.url),
+            ("context", context.cluster.profile.name),
             ("version", root.get("version")),
             ("commit", root.get("commit")),
             ("kafka cluster id", root.get("kafka_cluster_id")),
-            ("read-only", "yes" if context.profile.read_only else ""),
+            ("read-only", "yes" if context.cluster.profile.read_only else ""),
         )
         shown = [(key, value) for key, value in rows if value]
         text = "\n".join(f"{key:<17} {value}" for key, value in shown)
@@ -55,7 +56,7 @@ class GetConnectors(Command):
         self._matches_regex()
 
     async def run(self, context: CommandContext) -> Result:
-        every = model.connectors(await context.connect.expanded())
+        every = model.connectors(await context.cluster.connect.expanded())
         for name in self.names:
             if not any(matches(known, [name]) for known in every):
                 if is_glob(name):
@@ -126,8 +127,8 @@ class GetOffsets(Command):
     async def run(self, context: CommandContext) -> Result:
         responses = {}
         wide = self.output == "wide"
-        ask = context.connect.offsets_in_detail if wide else context.connect.offsets
-        for name in await select_names(context.connect, self.names, self.regex):
+        ask = context.cluster.connect.offsets_in_detail if wide else context.cluster.connect.offsets
+        for name in await select_names(context.cluster.connect, self.names, self.regex):
             with naming(name):
                 responses[name] = await ask(name)
         single = tuple(responses) == self.names and len(responses) == 1  # not a glob with one match
@@ -145,10 +146,10 @@ class GetOffsets(Command):
         for name, response in responses.items():
             offsets = model.offsets(response)
             lags = lag.of_response(response)
-            if not lags and context.profile.bootstrap and any(entry.is_sink for entry in offsets):
-                lags = await in_thread(partial(lag.of_brokers, offsets, context.brokers()))
+            if not lags and context.cluster.profile.bootstrap and any(entry.is_sink for entry in offsets):
+                lags = await in_thread(partial(lag.of_brokers, offsets, context.cluster.brokers()))
             for line in lag.warnings(response).lines(int(time.time() * 1000)):
-                context.report(f"{name}: {line}")
+                context.terminal.report(f"{name}: {line}")
             for entry in offsets:
                 partition_lag = lags.get(partitions.key(entry.partition), lag.Lag())
                 where = partitions.shown(entry.partition), partitions.offset_cell(entry.offset)
@@ -183,7 +184,7 @@ class DescribeConnector(Command):
     tasks_config = flag("--tasks-config", help="also show the config of each task")
 
     async def run(self, context: CommandContext) -> Result:
-        connect, name = context.connect, self.name
+        connect, name = context.cluster.connect, self.name
         with naming(name):
             raw: dict[str, Json] = {"info": await connect.info(name)}
             raw["status"] = await _or_none(connect.status(name))

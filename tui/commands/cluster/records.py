@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tui.commands.arguments import flag, integer, option, positional
-from tui.commands.base import Command, CommandContext, refuse
+from tui.commands.base import Command, refuse
+from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, Table
 from tui.offsets.seek import in_thread
 from tui.topics.decoding import DecodedRecord, RecordDecoder, decoder
@@ -67,8 +68,8 @@ class Records(Command):
         return parse(self.start or "latest", self.partition)
 
     async def run(self, context: CommandContext) -> Result:
-        settings = context.kafka_settings()
-        decode = await self._decoder(context)
+        settings = context.cluster.kafka_settings()
+        decode = await self._decoder(context.cluster)
         reader = TopicReader(settings, self.committed)
         limits = ReadLimits(self._limit, self.scan or MAX_SCANNED, SECONDS)
         text = self.text
@@ -82,7 +83,7 @@ class Records(Command):
 
         page = await in_thread(read)
         if page.is_cut:
-            context.report(
+            context.terminal.report(
                 f"read {page.scanned:,} records without finding {self._limit}; use --scan to read "
                 "more, or --from to start elsewhere"
             )
@@ -93,11 +94,11 @@ class Records(Command):
             names=tuple(f"{decoded.record.partition}@{decoded.record.offset}" for decoded in decoded),
         )
 
-    async def _decoder(self, context: CommandContext) -> RecordDecoder:
+    async def _decoder(self, cluster: CommandCluster) -> RecordDecoder:
         from tui.contexts.secrets import resolved
 
-        config = await context.connect.config(self.connector) if self.connector else {}
-        registry = resolved(context.profile.registry)
+        config = await cluster.connect.config(self.connector) if self.connector else {}
+        registry = resolved(cluster.profile.registry)
         return decoder(config, registry, self.key_converter or "", self.value_converter or "")
 
 

@@ -6,7 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 from tui.commands.arguments import positionals, regex_flag
-from tui.commands.base import Command, CommandContext
+from tui.commands.base import Command
+from tui.commands.context import CommandContext
 from tui.commands.result import Cell, Result, Table
 from tui.commands.targets import select_names
 from tui.errors import NotFound, naming
@@ -28,10 +29,10 @@ class GetRestarts(Command):
 
     async def run(self, context: CommandContext) -> Result:
         responses: dict[str, RestartsResponse] = {}
-        for name in await select_names(context.connect, self.names, self.regex):
+        for name in await select_names(context.cluster.connect, self.names, self.regex):
             with naming(name):
                 try:
-                    responses[name] = await context.connect.restarts(name)
+                    responses[name] = await context.cluster.connect.restarts(name)
                 except NotFound as error:
                     if not error.message.startswith("HTTP 404"):
                         raise

@@ -11,8 +11,9 @@ from tui.backup.mapping import RestoreMapping, name_rules, settings
 from tui.backup.plan import RestoreAction, RestoreOptions, RestoreStep, masks, overview
 from tui.backup.restoring import ConnectorRestore
 from tui.commands.arguments import flag, options, positional, positionals, regex_flag
-from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
+from tui.commands.base import ChangingCommand, Danger, refuse
 from tui.commands.connectors.validating import validate
+from tui.commands.context import CommandCluster, CommandContext, CommandFiles
 from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.targets import for_each, require_confirmation, selector
 from tui.errors import BadRequest, HeadraceError
@@ -48,12 +49,12 @@ class Restore(ChangingCommand):
         )
 
     async def run(self, context: CommandContext) -> Result:
-        wanted = self._wanted(context)
-        connectors = model.connectors(await context.connect.expanded())
+        wanted = self._wanted(context.files)
+        connectors = model.connectors(await context.cluster.connect.expanded())
         steps: dict[str, RestoreStep] = {}
 
         async def look(name: str) -> TargetOutcome:
-            steps[name] = await self._step(context, wanted[name], connectors)
+            steps[name] = await self._step(context.cluster, wanted[name], connectors)
             return TargetOutcome(name, steps[name].summary)
 
         looked = await for_each(wanted, look)
@@ -68,20 +69,20 @@ class Restore(ChangingCommand):
                 document_of_steps, text="\n".join(lines), names=names, outcomes=looked.outcomes, pending=bool(pending)
             )
         for line in lines:
-            context.report(line)
+            context.terminal.report(line)
         if invalid and not self.partial:
             raise HeadraceError(
                 f"nothing was restored, since {', '.join(outcome.name for outcome in invalid)} cannot be",
                 "--partial restores the others",
             )
         if pending:
-            require_confirmation(context, self.yes, "restore", pending)
+            require_confirmation(context.terminal, self.yes, "restore", pending)
         return await self._carry_out(context, steps, invalid)
 
-    def _wanted(self, context: CommandContext) -> Mapping[str, SavedConnector]:
+    def _wanted(self, files: CommandFiles) -> Mapping[str, SavedConnector]:
         """The chosen connectors of the backup under their new names."""
         where = "standard input" if self.file == "-" else self.file
-        backup = document.parse(context.read(self.file), where)
+        backup = document.parse(files.read(self.file), where)
         is_chosen = selector(self.names or ("*",), self.regex and bool(self.names))
         chosen = [connector for name, connector in backup.connectors.items() if is_chosen(name)]
         for pattern in self.names:
@@ -93,20 +94,20 @@ class Restore(ChangingCommand):
         return document.by_name(mapping.applied(connector) for connector in chosen)
 
     async def _step(
-        self, context: CommandContext, saved: SavedConnector, connectors: Mapping[str, Connector]
+        self, cluster: CommandCluster, saved: SavedConnector, connectors: Mapping[str, Connector]
     ) -> RestoreStep:
         """The step for a connector; the worker validates configs that are to be written."""
         now = None
         if saved.name in connectors:
-            now = document.saved(connectors[saved.name], await context.connect.offsets(saved.name))
+            now = document.saved(connectors[saved.name], await cluster.connect.offsets(saved.name))
         options = RestoreOptions(self.overwrite, not self.no_offsets, self.stopped)
         step = plan.step(saved, now, options)
         if step.pending and step.config:
             if hidden := masks(step.written):
                 raise BadRequest(f"{', '.join(hidden)} is a mask, not a value", 400, f"--set {hidden[0]}=VALUE")
-            await validate(context, step.written, saved.name)
+            await validate(cluster, step.written, saved.name)
         if now is not None and step.config:
-            step = step._replace(passwords=await context.password_keys.of(now.config, step.written))
+            step = step._replace(passwords=await cluster.password_keys.of(now.config, step.written))
         return step
 
     async def _carry_out(
@@ -117,9 +118,13 @@ class Restore(ChangingCommand):
         async def act(name: str) -> TargetOutcome:
             step = steps[name]
             restore = ConnectorRestore(
-                step, context.connect, context.change_store, lambda text: context.report(f"{name}: {text}"),
-                context.clock, f"restored from {self.file}",
-            )  # fmt: skip
+                step,
+                context.cluster.connect,
+                context.cluster.change_store,
+                lambda text: context.terminal.report(f"{name}: {text}"),
+                context.clock,
+                f"restored from {self.file}",
+            )
             if step.action is not RestoreAction.SKIP:
                 restore.forget_interrupted()
             return TargetOutcome(name, await restore.run() if step.pending else step.summary)

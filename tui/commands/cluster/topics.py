@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tui.commands.arguments import positionals, regex_flag
-from tui.commands.base import Command, CommandContext
+from tui.commands.base import Command
+from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, Table
 from tui.commands.targets import select_names
 from tui.errors import NotFound, naming
@@ -19,11 +20,11 @@ class GetTopics(Command):
 
     async def run(self, context: CommandContext) -> Result:
         topics_by_name: dict[str, list[str]] = {}
-        for name in await select_names(context.connect, self.names, self.regex):
+        for name in await select_names(context.cluster.connect, self.names, self.regex):
             with naming(name):
-                response = await context.connect.topics(name)
+                response = await context.cluster.connect.topics(name)
             topics_by_name[name] = sorted((response.get(name) or {}).get("topics") or ())
-        await self._check_existing(context, [name for name, topics in topics_by_name.items() if not topics])
+        await self._check_existing(context.cluster, [name for name, topics in topics_by_name.items() if not topics])
         rows = tuple((name, topic) for name, topics in topics_by_name.items() for topic in topics)
         every = tuple(dict.fromkeys(topic for _, topic in rows))
         return Result(
@@ -33,9 +34,9 @@ class GetTopics(Command):
             every,
         )
 
-    async def _check_existing(self, context: CommandContext, names: list[str]) -> None:
+    async def _check_existing(self, cluster: CommandCluster, names: list[str]) -> None:
         """Raises NotFound for an unknown connector, for which workers response as for one without topics."""
-        known = set(await context.connect.names()) if names else set()
+        known = set(await cluster.connect.names()) if names else set()
         for name in names:
             if name not in known:
                 raise NotFound(f"Connector {name} not found", 404)

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tui.commands.arguments import Argument, duration, flag, option, options, positionals
-from tui.commands.base import Command, CommandContext
+from tui.commands.base import Command
+from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result
 from tui.commands.targets import is_glob, matches
 from tui.errors import HeadraceError, UsageError
@@ -64,7 +65,7 @@ class Check(_ByRules):
 
     async def run(self, context: CommandContext) -> Result:
         try:
-            report = await self._report(context)
+            report = await self._report(context.cluster)
         except HeadraceError as error:
             report = Report(0, (Finding(Level.UNKNOWN, "", str(error)),))
         raw = {
@@ -75,9 +76,9 @@ class Check(_ByRules):
         names = tuple(dict.fromkeys(f.connector for f in report.findings if f.connector))
         return Result(raw, text=report.text, names=names, code=report.level)
 
-    async def _report(self, context: CommandContext) -> Report:
-        rules = self._rules(context)
-        seen = await _observer(context).observe({rule.when.subject for rule in rules})
+    async def _report(self, cluster: CommandCluster) -> Report:
+        rules = self._rules(cluster)
+        seen = await _observer(cluster).observe({rule.when.subject for rule in rules})
         chosen = self._wanted(seen)
         existing = {observation.connector.name for observation in seen}
         missing = [name for name in self.names if not is_glob(name) and name not in existing]
@@ -87,11 +88,11 @@ class Check(_ByRules):
         gone = tuple(Finding(Level.CRITICAL, name, "does not exist") for name in missing)
         return report._replace(findings=(*gone, *report.findings))
 
-    def _rules(self, context: CommandContext) -> list[Rule]:
+    def _rules(self, cluster: CommandCluster) -> list[Rule]:
         given = self._given_rules()
         if not self.by_rules:
             return given or list(DEFAULT_RULES)
-        rules = load_rules(context.profiles.path.parent, context.profile.name)
+        rules = load_rules(cluster.profiles.path.parent, cluster.profile.name)
         if not rules and not given:
             raise UsageError("config.toml has no [[rules]] for this context")
         return rules + given
@@ -106,29 +107,29 @@ class Watch(_ByRules):
     lasting = option("--for", metavar="TIME", help="end after this time", convert=duration)
 
     async def run(self, context: CommandContext) -> Result:
-        rules = self._given_rules() or load_rules(context.profiles.path.parent, context.profile.name)
+        rules = self._given_rules() or load_rules(context.cluster.profiles.path.parent, context.cluster.profile.name)
         if not rules:
             raise UsageError(
                 "config.toml has no [[rules]] for this context", "add one, or name a condition: watch -c failed"
             )
-        if self.lasting is None and not context.emits:
+        if self.lasting is None and not context.terminal.emits:
             raise UsageError("the screen already checks the rules of config.toml", "or add --for TIME")
         period = DEFAULT_PERIOD if self.every is None else max(self.every, 0.1)
-        notifier = Notifier(context.profile.label, context.terminal, context.report)
-        context.report(
-            f"watching {context.profile.label} by {len(rules)} rule{'s' * (len(rules) > 1)}, every {period:g} s"
+        notifier = Notifier(context.cluster.profile.label, context.terminal.control, context.terminal.report)
+        context.terminal.report(
+            f"watching {context.cluster.profile.label} by {len(rules)} rule{'s' * (len(rules) > 1)}, every {period:g} s"
         )
         printed: list[Any] = []
         try:
             await self._watch(context, Incidents(rules), notifier, period, printed)
         finally:
             notifier.close()
-        return Result() if context.emits else Result(printed, text="\n".join(item["text"] for item in printed))
+        return Result() if context.terminal.emits else Result(printed, text="\n".join(item["text"] for item in printed))
 
     async def _watch(
         self, context: CommandContext, incidents: Incidents, notifier: Notifier, period: float, printed: list[Any]
     ) -> None:
-        observer = _observer(context)
+        observer = _observer(context.cluster)
         subjects = {rule.when.subject for rule in incidents.rules}
         deadline = None if self.lasting is None else context.clock() + self.lasting
         trouble = ""
@@ -142,27 +143,27 @@ class Watch(_ByRules):
                 changes = incidents.lost(str(error), time.time())
                 if str(error) != trouble:
                     trouble = str(error)
-                    context.report(f"cannot observe the cluster; its incidents are kept: {trouble}")
+                    context.terminal.report(f"cannot observe the cluster; its incidents are kept: {trouble}")
             else:
                 trouble = ""
                 wanted = self._wanted(seen)
                 changes = incidents.observe(wanted, time.time())
                 before, unknown = unknown, _unknown_lag(wanted)
                 for text in sorted(unknown - before):
-                    context.report(text)
+                    context.terminal.report(text)
             for change in changes:
                 printed.append(self._report(context, change))
                 notifier.notify(change)
             left = period if deadline is None else min(period, deadline - context.clock())
             if left <= 0:
                 return
-            await context.connect.sleep(left)
+            await context.cluster.connect.sleep(left)
 
     def _report(self, context: CommandContext, change: IncidentChange) -> Any:
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        report = {"time": now, **report_of(change, context.profile.label)}
-        text = text_of(change, context.profile.label)
-        context.emit(report, self.output or "table", (now[11:19], report["event"], change.rule.title, text))
+        report = {"time": now, **report_of(change, context.cluster.profile.label)}
+        text = text_of(change, context.cluster.profile.label)
+        context.terminal.emit(report, self.output or "table", (now[11:19], report["event"], change.rule.title, text))
         return report
 
 
@@ -175,5 +176,5 @@ def _unknown_lag(seen: Sequence[Observation]) -> set[str]:
     return {unknown_text("lag", name, error) for error, name in names.items()}
 
 
-def _observer(context: CommandContext) -> Observer:
-    return Observer(context.connect, context.brokers if context.profile.bootstrap else None)
+def _observer(cluster: CommandCluster) -> Observer:
+    return Observer(cluster.connect, cluster.brokers if cluster.profile.bootstrap else None)

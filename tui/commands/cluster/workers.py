@@ -8,7 +8,8 @@ from typing import Any
 from tui import model
 from tui.client.workers import ACTIVE, DRAINED, DRAINING, ONLY_OURS, ClusterWorker, ClusterWorkers, cluster_workers
 from tui.commands.arguments import duration, flag, option, positional, positionals
-from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, refuse
+from tui.commands.base import ChangingCommand, Command, Danger, refuse
+from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Cell, Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import for_each, require_confirmation
 from tui.errors import CONFLICT, DONE, NOT_FOUND, NotFound, TimedOut
@@ -41,15 +42,15 @@ class GetWorkers(Command):
     verb = "get workers"
 
     async def run(self, context: CommandContext) -> Result:
-        workers = await cluster_workers(context.connect)
+        workers = await cluster_workers(context.cluster.connect)
         if not workers.reported:
-            context.report(f"derived from the statuses of connectors: {ONLY_OURS}")
+            context.terminal.report(f"derived from the statuses of connectors: {ONLY_OURS}")
         if workers.rebalancing:
-            context.report("the group is rebalancing")
+            context.terminal.report("the group is rebalancing")
         if text := waiting_text(workers, time.time()):
-            context.report(text)
+            context.terminal.report(text)
         if text := core_text(workers):
-            context.report(text)
+            context.terminal.report(text)
         raw = (
             workers.raw if workers.reported else {"workers": [_as_json(worker) for worker in workers.workers.values()]}
         )
@@ -66,7 +67,7 @@ class DescribeWorker(Command):
     worker = positional("WORKER", "as listed by `get workers`")
 
     async def run(self, context: CommandContext) -> Result:
-        workers = await cluster_workers(context.connect)
+        workers = await cluster_workers(context.cluster.connect)
         worker = _known(workers, self.worker)
         facts = zip(COLUMNS, _row(worker), strict=True)
         lines = [f"{name.lower():<15} {value}" for name, value in facts if value not in ("", None)]
@@ -90,10 +91,10 @@ class EachWorker(ChangingCommand):
 
     async def run(self, context: CommandContext) -> Result:
         if self.dry_run:
-            workers = await cluster_workers(context.connect)
+            workers = await cluster_workers(context.cluster.connect)
             return confirmation([TargetOutcome(name, *self.would(workers, name)) for name in self.workers])
         if self.danger:
-            require_confirmation(context, self.yes, self._verb, self.workers)
+            require_confirmation(context.terminal, self.yes, self._verb, self.workers)
         return await for_each(self.workers, lambda name: self.change(context, name))
 
     @property
@@ -103,7 +104,7 @@ class EachWorker(ChangingCommand):
     async def change(self, context: CommandContext, name: str) -> TargetOutcome:
         """Sends the request for one worker. Raises HeadraceError."""
         try:
-            await context.connect.change_worker(name, self._verb, context.change_store.origin(""))
+            await context.cluster.connect.change_worker(name, self._verb, context.cluster.change_store.origin(""))
         except NotFound as error:
             if not error.message.startswith("HTTP 404"):
                 raise
@@ -169,25 +170,25 @@ class Drain(EachWorker):
 
     async def _until_drained(self, context: CommandContext, name: str, deadline: float) -> TargetOutcome:
         seen = 0
-        while remaining := await _remaining(context, name):
+        while remaining := await _remaining(context.cluster, name):
             left = counted(remaining, "connector or task is", "connectors and tasks are") + " left"
             if remaining != seen:
-                context.report(f"{name}: {left}")
+                context.terminal.report(f"{name}: {left}")
                 seen = remaining
             if context.clock() >= deadline:
                 raise TimedOut(f"not drained in time: {left}")
-            await context.connect.sleep(WAIT_INTERVAL)
+            await context.cluster.connect.sleep(WAIT_INTERVAL)
         return TargetOutcome(name, "drained")
 
 
-async def _remaining(context: CommandContext, worker_id: str) -> int:
+async def _remaining(cluster: CommandCluster, worker_id: str) -> int:
     """The number of connectors and tasks that are assigned to a worker, or still run there."""
-    worker = (await cluster_workers(context.connect)).workers.get(worker_id)
+    worker = (await cluster_workers(cluster.connect)).workers.get(worker_id)
     if worker is None:
         return 0
     assigned = {(name, None) for name in worker.connectors} | set(worker.tasks)
     running = set()
-    for name, status in (await context.connect.statuses()).items():
+    for name, status in (await cluster.connect.statuses()).items():
         connector = model.connector(name, status)
         running |= {(name, t.id) for t in connector.tasks if t.worker == worker_id and t.state != "UNASSIGNED"}
     return len(assigned | running)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tui.commands.arguments import flag, option, options
-from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
+from tui.commands.base import ChangingCommand, Danger, refuse
 from tui.commands.connectors.documents import ConnectorDocument, documents, files_of
 from tui.commands.connectors.plan import CREATE, DELETE, KEEP, PlanStep, removal, step, text_of
 from tui.commands.connectors.validating import validate
+from tui.commands.context import CommandCluster, CommandContext, CommandFiles
 from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.targets import failed_outcome, for_each, require_confirmation
 from tui.config import applying
@@ -35,54 +36,54 @@ class Apply(ChangingCommand):
         refuse(self.files.count("-") > 1, "standard input can be read only once")
 
     async def run(self, context: CommandContext) -> Result:
-        wanted = self._wanted(context)
+        wanted = self._wanted(context.files)
         steps: dict[str, PlanStep] = {}
 
         async def look(name: str) -> TargetOutcome:
-            steps[name] = await self._step(context, wanted[name])
+            steps[name] = await self._step(context.cluster, wanted[name])
             return TargetOutcome(name, _would(steps[name]))
 
         planned = await for_each(wanted, look)
-        removals, unread = await self._removals(context, wanted) if self.prune else ([], [])
+        removals, unread = await self._removals(context.cluster, wanted) if self.prune else ([], [])
         if self.dry_run:
             return _shown(planned, [*steps.values(), *removals], unread)
         done = await self._carry_out(context, planned, steps, removals)
         return confirmation([*done.outcomes, *unread]) if unread else done
 
-    def _wanted(self, context: CommandContext) -> dict[str, ConnectorDocument]:
-        every = [document for path in self.files for file in files_of(path) for document in self._read(context, file)]
+    def _wanted(self, files: CommandFiles) -> dict[str, ConnectorDocument]:
+        every = [document for path in self.files for file in files_of(path) for document in self._read(files, file)]
         by_name = {document.name: document for document in every}
         refuse(len(by_name) < len(every), "two files describe the same connector")
         return by_name
 
-    def _read(self, context: CommandContext, file: str) -> list[ConnectorDocument]:
-        return documents(context.read(file), "standard input" if file == "-" else file, self.name or "")
+    def _read(self, files: CommandFiles, file: str) -> list[ConnectorDocument]:
+        return documents(files.read(file), "standard input" if file == "-" else file, self.name or "")
 
-    async def _step(self, context: CommandContext, document: ConnectorDocument) -> PlanStep:
+    async def _step(self, cluster: CommandCluster, document: ConnectorDocument) -> PlanStep:
         """The step for one connector; in a dry run the worker also validates the config."""
-        planned = step(document, await _current(context, document.name))
+        planned = step(document, await _current(cluster, document.name))
         if self.dry_run and planned.pending:
             config = merged(planned.before or {}, planned.changes)
-            await validate(context, config, document.where)
-            return planned._replace(passwords=await context.password_keys.of(planned.before, config))
+            await validate(cluster, config, document.where)
+            return planned._replace(passwords=await cluster.password_keys.of(planned.before, config))
         return planned
 
     async def _removals(
-        self, context: CommandContext, wanted: Collection[str]
+        self, cluster: CommandCluster, wanted: Collection[str]
     ) -> tuple[list[PlanStep], list[TargetOutcome]]:
         """Deletions, and a failure for each config that cannot be read (some workers refuse a / in a name)."""
         steps: list[PlanStep] = []
 
         async def look(name: str) -> TargetOutcome:
             try:
-                before = await _current(context, name) or {}
-                secret = await context.password_keys.of(before) if self.dry_run else frozenset[str]()
+                before = await _current(cluster, name) or {}
+                secret = await cluster.password_keys.of(before) if self.dry_run else frozenset[str]()
                 steps.append(removal(name, before)._replace(passwords=secret))
             except Refused as error:
                 return failed_outcome(name, _not_read(error))
             return TargetOutcome(name, _would(steps[-1]))
 
-        looked = await for_each(sorted(set(await context.connect.names()) - set(wanted)), look)
+        looked = await for_each(sorted(set(await cluster.connect.names()) - set(wanted)), look)
         return steps, [outcome for outcome in looked.outcomes if outcome.failed]
 
     async def _carry_out(
@@ -91,14 +92,14 @@ class Apply(ChangingCommand):
         """Creates and updates first; connectors are deleted only if nothing has failed."""
         doomed = {step.name: step for step in removals}
         if doomed:
-            require_confirmation(context, self.yes, "delete", list(doomed))
+            require_confirmation(context.terminal, self.yes, "delete", list(doomed))
         failed = {outcome.name: outcome for outcome in planned.outcomes if outcome.failed}
 
         async def act(name: str) -> TargetOutcome:
             if name in failed:
                 return failed[name]
             if name in doomed:
-                return await _delete(context, name, bool(failed))
+                return await _delete(context.cluster, name, bool(failed))
             return await _apply(context, steps[name])
 
         first = await for_each([outcome.name for outcome in planned.outcomes], act)
@@ -109,10 +110,10 @@ class Apply(ChangingCommand):
         return confirmation([*first.outcomes, *second.outcomes])
 
 
-async def _delete(context: CommandContext, name: str, something_failed: bool) -> TargetOutcome:
+async def _delete(cluster: CommandCluster, name: str, something_failed: bool) -> TargetOutcome:
     if something_failed:
         raise HeadraceError("not deleted, because another change failed")
-    await context.connect.delete(name)
+    await cluster.connect.delete(name)
     return TargetOutcome(name, "deleted")
 
 
@@ -122,13 +123,15 @@ async def _apply(context: CommandContext, step: PlanStep) -> TargetOutcome:
     if step.action == CREATE:
         if document.initial_state:
             body = {"name": step.name, "config": document.config, "initial_state": document.initial_state}
-            return TargetOutcome(step.name, "created", raw=await context.connect.create(body))
-        return TargetOutcome(step.name, "created", raw=await context.connect.configure(step.name, document.config))
+            return TargetOutcome(step.name, "created", raw=await context.cluster.connect.create(body))
+        return TargetOutcome(
+            step.name, "created", raw=await context.cluster.connect.configure(step.name, document.config)
+        )
     if document.initial_state:
-        context.report(f"{step.name} already exists: its initial_state is ignored")
+        context.terminal.report(f"{step.name} already exists: its initial_state is ignored")
     if step.action == KEEP:
         return TargetOutcome(step.name, "unchanged")
-    done = await applying.apply(ConfigEdit(step.name, step.before or {}, step.changes), context.connect)
+    done = await applying.apply(ConfigEdit(step.name, step.before or {}, step.changes), context.cluster.connect)
     return TargetOutcome(step.name, "updated", raw={"name": step.name, "config": dict(done.after)})
 
 
@@ -159,8 +162,8 @@ def _shown(planned: Result, steps: list[PlanStep], unread: list[TargetOutcome]) 
     )
 
 
-async def _current(context: CommandContext, name: str) -> dict[str, str] | None:
+async def _current(cluster: CommandCluster, name: str) -> dict[str, str] | None:
     try:
-        return await context.connect.config(name)
+        return await cluster.connect.config(name)
     except NotFound:
         return None

@@ -9,7 +9,8 @@ from tui import model
 from tui.client.client import Connect
 from tui.client.password_keys import PasswordKeys
 from tui.commands.arguments import flag, option, positionals, regex_flag
-from tui.commands.base import Command, CommandContext, refuse
+from tui.commands.base import Command, refuse
+from tui.commands.context import CommandContext
 from tui.commands.result import Result, Table
 from tui.commands.targets import selector
 from tui.config import comparison, promotion
@@ -49,18 +50,18 @@ class DiffConnectors(Command):
         refuse(self.other_name is not None and len(self.names) != 1, "--as needs exactly one NAME")
 
     async def run(self, context: CommandContext) -> Result:
-        here = self._named(await read_configs(context.connect))
+        here = self._named(await read_configs(context.cluster.connect))
         mapping = promotion.PromotionMapping()
         if self.mapped:
-            mapping = promotion.load(context.profiles.path.parent, self.other or "")
+            mapping = promotion.load(context.cluster.profiles.path.parent, self.other or "")
         names = {name: self.other_name or mapping.name(name) for name in here}
         here = {name: mapping.config(config, names[name]) for name, config in here.items()}
         positions: Positions = {}
-        async with context.other(self.other or "") as other:
+        async with context.cluster.other(self.other or "") as other:
             other_configs = await read_configs(other)
             if self.names:
                 other_configs = {name: config for name, config in other_configs.items() if name in names.values()}
-            passwords = await context.password_keys.of(*here.values())
+            passwords = await context.cluster.password_keys.of(*here.values())
             passwords |= await PasswordKeys(other.plugin_config).of(*other_configs.values())
             if self.offsets:
                 both = {name: names[name] for name in here if names[name] in other_configs}
@@ -101,9 +102,9 @@ async def _offsets_of_both(context: CommandContext, other: Connect, names: Mappi
     by_name = {}
     for name, other_name in names.items():
         try:
-            by_name[name] = await read_offsets((context.connect, name), (other, other_name))
+            by_name[name] = await read_offsets((context.cluster.connect, name), (other, other_name))
         except Refused as error:
-            context.report(f"{name}: offsets not read: {error}")
+            context.terminal.report(f"{name}: offsets not read: {error}")
     return by_name
 
 

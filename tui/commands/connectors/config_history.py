@@ -6,8 +6,9 @@ from collections.abc import Collection
 from typing import Any
 
 from tui.commands.arguments import integer, option, positional
-from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, refuse
+from tui.commands.base import ChangingCommand, Command, Danger, refuse
 from tui.commands.connectors.validating import validate
+from tui.commands.context import CommandContext
 from tui.commands.result import Result, Table, TargetOutcome
 from tui.commands.targets import for_each, require_confirmation
 from tui.config import applying, history
@@ -28,13 +29,13 @@ class GetConfigHistory(Command):
     name = positional("NAME", "a connector, even if it has been deleted")
 
     async def run(self, context: CommandContext) -> Result:
-        config_history = await history.history(context.connect, context.config_history, self.name)
+        config_history = await history.history(context.cluster.connect, context.cluster.config_history, self.name)
         rows = tuple(
             (e.number, e.at, e.action, e.who, e.why, history.summary(e.changes)) for e in config_history.entries
         )
         columns = ("NUMBER", "TIME", "ACTION", "USER", "REASON", "CHANGES")
         numbers = tuple(str(entry.number) for entry in config_history.entries)
-        passwords = await context.password_keys.of(*config_history.configs)
+        passwords = await context.cluster.password_keys.of(*config_history.configs)
         raw = [_hidden(entry, passwords) for entry in config_history.raw]
         return Result({"history": raw}, Table(columns, rows), names=numbers)
 
@@ -62,8 +63,8 @@ class _ConfigBack(ChangingCommand):
         return await for_each([self.name], lambda name: self._restore(context, name))
 
     async def _restore(self, context: CommandContext, name: str) -> TargetOutcome:
-        now = await context.connect.config(name)
-        entry = self.chosen(await history.history(context.connect, context.config_history, name))
+        now = await context.cluster.connect.config(name)
+        entry = self.chosen(await history.history(context.cluster.connect, context.cluster.config_history, name))
         restoration = self.wanted(entry, now)
         if restoration.missing:
             keys = ", ".join(restoration.missing)
@@ -78,15 +79,15 @@ class _ConfigBack(ChangingCommand):
         )
         if not differences:
             return TargetOutcome(name, f"nothing to change{kept}")
-        lines = diff_lines(differences, await context.password_keys.of(now, restoration.config))
+        lines = diff_lines(differences, await context.cluster.password_keys.of(now, restoration.config))
         text = "; ".join(lines) + kept
         if self.dry_run:
-            await validate(context, restoration.config, name)
+            await validate(context.cluster, restoration.config, name)
             return TargetOutcome(name, f"would be restored to before {entry}: {text}")
         for line in lines:
-            context.report(line)
-        require_confirmation(context, self.yes, self.verb, [name])
-        await applying.apply(ConfigEdit(name, now, differences), context.connect)
+            context.terminal.report(line)
+        require_confirmation(context.terminal, self.yes, self.verb, [name])
+        await applying.apply(ConfigEdit(name, now, differences), context.cluster.connect)
         return TargetOutcome(name, f"changed: {text}")
 
 

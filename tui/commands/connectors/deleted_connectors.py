@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from tui.commands.arguments import choice, flag, option, options, positional
-from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, refuse
+from tui.commands.base import ChangingCommand, Command, Danger, refuse
 from tui.commands.connectors.validating import validate
+from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, Table, TargetOutcome
 from tui.commands.targets import for_each, require_confirmation
 from tui.config import history
@@ -31,7 +32,7 @@ class GetDeleted(Command):
     verb = "get deleted connectors"
 
     async def run(self, context: CommandContext) -> Result:
-        deleted = await history.deleted(context.connect, context.config_history)
+        deleted = await history.deleted(context.cluster.connect, context.cluster.config_history)
         rows = tuple((entry["name"], utc_time(entry["time"]), entry["who"], entry["why"]) for entry in deleted)
         return Result(
             deleted, Table(("NAME", "DELETED", "USER", "REASON"), rows), names=tuple(entry["name"] for entry in deleted)
@@ -66,25 +67,25 @@ class UndoDelete(ChangingCommand):
         return await for_each([self.name], lambda name: self._restore(context, name))
 
     async def _restore(self, context: CommandContext, name: str) -> TargetOutcome:
-        if name in await context.connect.names():
+        if name in await context.cluster.connect.names():
             raise Conflict(f"a connector {name} already exists", 409)
-        deletion = await history.history(context.connect, context.config_history, name)
+        deletion = await history.history(context.cluster.connect, context.cluster.config_history, name)
         entry = history.deletion(deletion, name)
         config = self._config(entry)
-        offsets = () if self.without_offsets else await deleted_offsets(context, name, deletion.entries)
+        offsets = () if self.without_offsets else await deleted_offsets(context.cluster, name, deletion.entries)
         state = self.state or initial_state(entry.state)
         what = f"as {state}, with its config of {entry.at}" + (
             f" and {counted(len(offsets), 'offset')}" if offsets else ""
         )
-        await validate(context, config, name)
+        await validate(context.cluster, config, name)
         if self.dry_run:
             return TargetOutcome(name, f"would be recreated {what}")
-        require_confirmation(context, self.yes, f"recreate {what}:", [name])
+        require_confirmation(context.terminal, self.yes, f"recreate {what}:", [name])
         body: dict[str, Json] = {"name": name, "config": config}
         if offsets and deletion.by_worker:
             body["initial_offsets"] = [entry.entry() for entry in offsets]
         created = state if not offsets or deletion.by_worker else "STOPPED"
-        await context.connect.create(body if created == "RUNNING" else {**body, "initial_state": created})
+        await context.cluster.connect.create(body if created == "RUNNING" else {**body, "initial_state": created})
         if created != state or (offsets and not deletion.by_worker):
             await self._alter(context, name, offsets, state)
         return TargetOutcome(name, f"recreated {what}")
@@ -105,12 +106,14 @@ class UndoDelete(ChangingCommand):
         """Sets the offsets of the connector, which was created STOPPED, then its state."""
         plan = OffsetPlan(name, None, tuple(changes((), offsets)), "STOPPED", why="undo of its deletion")
         try:
-            await carry_out(plan, context.connect, context.change_store, context.report, context.clock)
+            await carry_out(
+                plan, context.cluster.connect, context.cluster.change_store, context.terminal.report, context.clock
+            )
         except HeadraceError as error:
             error.message = f"created STOPPED, but its offsets were not restored: {error.message}"
             raise
         if state != "STOPPED":
-            await (context.connect.pause if state == "PAUSED" else context.connect.resume)(name)
+            await (context.cluster.connect.pause if state == "PAUSED" else context.cluster.connect.resume)(name)
 
 
 def initial_state(state: str) -> str:
@@ -118,10 +121,10 @@ def initial_state(state: str) -> str:
     return state if state in STATES else "RUNNING"
 
 
-async def deleted_offsets(context: CommandContext, name: str, configs: Sequence[ConfigEntry]) -> tuple[Offset, ...]:
+async def deleted_offsets(cluster: CommandCluster, name: str, configs: Sequence[ConfigEntry]) -> tuple[Offset, ...]:
     """The offsets that were deleted with the connector: the newest change of its offsets, if it is a deletion, and
     not that of an earlier connector of this name. `configs` is the history of its config."""
-    history = await undo.history(context.connect, context.change_store, name)
+    history = await undo.history(cluster.connect, cluster.change_store, name)
     newest = history.entries[0] if history.entries else None
     if newest is None or newest.action != "delete":
         return ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tui import model
 from tui.commands.arguments import choice, flag, option, positional, positionals, regex_flag
-from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
+from tui.commands.base import ChangingCommand, Danger, refuse
+from tui.commands.context import CommandContext
 from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.targets import dry_run_existing, for_each, require_confirmation, select_names, selector
 from tui.errors import HeadraceError, NotFound
@@ -22,11 +23,11 @@ class _EachConnector(ChangingCommand):
         selector(self.names, self.regex)
 
     async def run(self, context: CommandContext) -> Result:
-        names = await select_names(context.connect, self.names, self.regex)
+        names = await select_names(context.cluster.connect, self.names, self.regex)
         if self.dry_run:
-            return await dry_run_existing(context.connect, names, self.would())
+            return await dry_run_existing(context.cluster.connect, names, self.would())
         if self.danger is Danger.NAME or len(names) > len(self.names):
-            require_confirmation(context, self.yes, self.verb.partition(" ")[0], names)
+            require_confirmation(context.terminal, self.yes, self.verb.partition(" ")[0], names)
 
         async def act(name: str) -> TargetOutcome:
             await self.request(context, name)
@@ -50,7 +51,7 @@ class Stop(_EachConnector):
     danger = Danger.ASK
 
     async def request(self, context: CommandContext, name: str) -> None:
-        await context.connect.stop(name)
+        await context.cluster.connect.stop(name)
 
 
 class Pause(_EachConnector):
@@ -60,7 +61,7 @@ class Pause(_EachConnector):
     danger = Danger.ASK
 
     async def request(self, context: CommandContext, name: str) -> None:
-        await context.connect.pause(name)
+        await context.cluster.connect.pause(name)
 
 
 class Resume(_EachConnector):
@@ -69,7 +70,7 @@ class Resume(_EachConnector):
     verb, key, done = "resume connector", "r", "resumed"
 
     async def request(self, context: CommandContext, name: str) -> None:
-        await context.connect.resume(name)
+        await context.cluster.connect.resume(name)
 
 
 class Restart(_EachConnector):
@@ -87,7 +88,7 @@ class Restart(_EachConnector):
     )
 
     async def request(self, context: CommandContext, name: str) -> None:
-        await context.connect.restart(name, tasks=self.tasks is not None, only_failed=self.tasks == "FAILED")
+        await context.cluster.connect.restart(name, tasks=self.tasks is not None, only_failed=self.tasks == "FAILED")
 
 
 class RestartTask(ChangingCommand):
@@ -111,13 +112,13 @@ class RestartTask(ChangingCommand):
             return await self._preview(context, name, int(number))
 
         async def act(task: str) -> TargetOutcome:
-            await context.connect.restart_task(name, int(number))
+            await context.cluster.connect.restart_task(name, int(number))
             return TargetOutcome(task, "restarted")
 
         return await for_each([self.task], act)
 
     async def _preview(self, context: CommandContext, name: str, number: int) -> Result:
-        tasks = model.connector(name, await context.connect.status(name)).tasks
+        tasks = model.connector(name, await context.cluster.connect.status(name)).tasks
         if all(task.id != number for task in tasks):
             raise NotFound(f"No status found for task {name}-{number}", 404)
         return confirmation([TargetOutcome(self.task, "would be restarted")])
@@ -140,13 +141,15 @@ class Delete(_EachConnector):
 
     async def request(self, context: CommandContext, name: str) -> None:
         if not self.with_offsets:
-            await context.connect.delete(name)
+            await context.cluster.connect.delete(name)
             return
         from tui.offsets.undo import by_worker
 
-        if await by_worker(context.connect, name) is not None:
-            response = await context.connect.delete_with_offsets(name, context.change_store.origin(self.reason or ""))
-            context.report(f"{name}: {model.verdict(response).message}")
+        if await by_worker(context.cluster.connect, name) is not None:
+            response = await context.cluster.connect.delete_with_offsets(
+                name, context.cluster.change_store.origin(self.reason or "")
+            )
+            context.terminal.report(f"{name}: {model.verdict(response).message}")
         else:
             await self._one_by_one(context, name)
 
@@ -161,4 +164,4 @@ class Delete(_EachConnector):
         except HeadraceError as error:
             error.message = f"offsets not reset, connector not deleted: {error.message}"
             raise
-        context.report(f"{name}: {done.message}")
+        context.terminal.report(f"{name}: {done.message}")

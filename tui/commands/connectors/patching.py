@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tui.commands.arguments import options, positionals, regex_flag
-from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
+from tui.commands.base import ChangingCommand, Danger, refuse
 from tui.commands.connectors.validating import validate
+from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, TargetOutcome
 from tui.commands.targets import for_each, require_confirmation, select_names, selector
 from tui.config import applying
@@ -37,32 +38,32 @@ class PatchConnector(ChangingCommand):
         selector(self.names, self.regex)
 
     async def run(self, context: CommandContext) -> Result:
-        names = await select_names(context.connect, self.names, self.regex)
+        names = await select_names(context.cluster.connect, self.names, self.regex)
         if not self.dry_run and len(names) > len(self.names):
-            require_confirmation(context, self.yes, "patch", names)
-        return await for_each(names, lambda name: self._patch(context, name))
+            require_confirmation(context.terminal, self.yes, "patch", names)
+        return await for_each(names, lambda name: self._patch(context.cluster, name))
 
-    async def _patch(self, context: CommandContext, name: str) -> TargetOutcome:
-        before = await context.connect.config(name)
+    async def _patch(self, cluster: CommandCluster, name: str) -> TargetOutcome:
+        before = await cluster.connect.config(name)
         changes = self._changes(before)
         if not changes:
             return TargetOutcome(name, "unchanged")
-        lines = "; ".join(diff_lines(changes, await context.password_keys.of(before, merged(before, changes))))
+        lines = "; ".join(diff_lines(changes, await cluster.password_keys.of(before, merged(before, changes))))
         if self.dry_run:
-            await self._check_config(context, name, merged(before, changes))
+            await self._check_config(cluster, name, merged(before, changes))
             return TargetOutcome(name, f"would be changed: {lines}")
-        done = await applying.apply(ConfigEdit(name, before, changes), context.connect)
+        done = await applying.apply(ConfigEdit(name, before, changes), cluster.connect)
         if done.differing:
             keys = ", ".join(change.key for change in done.differing)
             raise HeadraceError(f"accepted, but after reading back {keys} differs from the request")
         text = lines + (f" (could not read back: {done.trouble})" if done.trouble else "")
         return TargetOutcome(name, f"changed: {text}", raw={"name": name, "config": dict(done.after)})
 
-    async def _check_config(self, context: CommandContext, name: str, config: dict[str, str]) -> None:
+    async def _check_config(self, cluster: CommandCluster, name: str, config: dict[str, str]) -> None:
         """Raises the error that the real change would raise."""
         if config.get("name", name) != name:
             raise BadRequest(f"name={config['name']}: the name of a connector cannot be changed", 400)
-        await validate(context, config, name)
+        await validate(cluster, config, name)
 
     def _changes(self, before: dict[str, str]) -> tuple[ConfigChange, ...]:
         wanted = {key: value for key, value in before.items() if key not in self.removes}

@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tui.commands.arguments import flag, integer, option, options, positional
-from tui.commands.base import Command, CommandContext, refuse
+from tui.commands.base import Command, refuse
 from tui.commands.connectors.documents import documents
+from tui.commands.context import CommandContext
 from tui.commands.result import Result
 from tui.errors import NotFound
 from tui.formatting import counted
@@ -85,27 +86,27 @@ class Preview(Command):
         if self.value:
             body["records"] = list(self.value)
         elif self.records is not None:
-            body["records"] = _records(context.read(self.records), self.records)
+            body["records"] = _records(context.files.read(self.records), self.records)
         response = await self._ask(context, body)
         return Result(response, text="\n".join(_lines(response, self.full)))
 
     async def _ask(self, context: CommandContext, body: dict[str, Json]) -> PreviewResponse:
         changes = {key: text or None for key, _, text in (pair.partition("=") for pair in self.set)}
         if self.file is None:
-            return await _response(context.connect.preview(self.name, {**body, "config": changes}))
-        (document, *more) = documents(context.read(self.file), self.file, self.name)
+            return await _response(context.cluster.connect.preview(self.name, {**body, "config": changes}))
+        (document, *more) = documents(context.files.read(self.file), self.file, self.name)
         refuse(bool(more), f"{self.file} has several connectors; preview takes one")
         wanted = {**document.config, **changes}
         try:
-            before = await context.connect.config(self.name)
+            before = await context.cluster.connect.config(self.name)
         except NotFound:
             plugin = str(wanted.get("connector.class") or "")
             refuse(not plugin, f"{document.where}: no connector.class")
             return await _response(
-                context.connect.preview_plugin(plugin.rpartition(".")[2], {**body, "config": wanted})
+                context.cluster.connect.preview_plugin(plugin.rpartition(".")[2], {**body, "config": wanted})
             )
         removed = {key: None for key in before if key not in wanted}
-        return await _response(context.connect.preview(self.name, {**body, "config": {**removed, **wanted}}))
+        return await _response(context.cluster.connect.preview(self.name, {**body, "config": {**removed, **wanted}}))
 
 
 async def _response(response: Awaitable[PreviewResponse]) -> PreviewResponse:

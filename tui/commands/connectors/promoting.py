@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from tui.client.password_keys import PasswordKeys
 from tui.commands.arguments import choice, flag, option, options, positionals, regex_flag
-from tui.commands.base import Command, CommandContext, Danger, refuse
+from tui.commands.base import Command, Danger, refuse
 from tui.commands.connectors.plan import PlanStep, text_of
 from tui.commands.connectors.promotion_steps import STATES, planned_step, take_step, would
+from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, TargetOutcome
 from tui.commands.targets import failed_outcome, for_each, require_confirmation, select_names
 from tui.config import promotion
@@ -50,31 +51,33 @@ class Promote(Command):
 
     async def run(self, context: CommandContext) -> Result:
         target = self.to or ""
-        refuse(target == context.profile.name, f"{target} is the current context: choose another one")
+        refuse(target == context.cluster.profile.name, f"{target} is the current context: choose another one")
         if not self.dry_run:
-            policy.permit(context.other_profile(target), self.verb)
-        names = await select_names(context.connect, self.names, self.regex)
+            policy.permit(context.cluster.other_profile(target), self.verb)
+        names = await select_names(context.cluster.connect, self.names, self.regex)
         refuse(
             self.other_name is not None and len(names) > 1, f"--as needs exactly one connector, not {', '.join(names)}"
         )
-        mapping = self._mapping(context, target)
+        mapping = self._mapping(context.cluster, target)
         self._check_names(names, mapping)
         steps: dict[str, PlanStep] = {}
-        async with context.other(target) as other:
+        async with context.cluster.other(target) as other:
             keys = PasswordKeys(other.plugin_config)
 
             async def look(name: str) -> TargetOutcome:
-                config = mapping.config(await context.connect.config(name), self.other_name or mapping.name(name))
+                config = mapping.config(
+                    await context.cluster.connect.config(name), self.other_name or mapping.name(name)
+                )
                 steps[name] = await planned_step(other, target, name, config, keys)
                 return TargetOutcome(steps[name].name, would(steps[name], self._state))
 
             planned = await for_each(names, look)
             if self.dry_run or any(outcome.failed for outcome in planned.outcomes):
                 return self._shown(planned, list(steps.values()))
-            context.report(text_of(list(steps.values())))
+            context.terminal.report(text_of(list(steps.values())))
             pending = [step.name for step in steps.values() if step.pending]
             if pending:
-                require_confirmation(context, self.yes, f"promote to {target}:", pending)
+                require_confirmation(context.terminal, self.yes, f"promote to {target}:", pending)
 
             async def act(name: str) -> TargetOutcome:
                 return await take_step(other, target, steps[name], self._state)
@@ -85,9 +88,9 @@ class Promote(Command):
     def _state(self) -> str:
         return self.state or STATES[0]
 
-    def _mapping(self, context: CommandContext, target: str) -> PromotionMapping:
+    def _mapping(self, cluster: CommandCluster, target: str) -> PromotionMapping:
         sets = {key: value for key, _, value in (pair.partition("=") for pair in self.sets)}
-        mapping = promotion.load(context.profiles.path.parent, target)
+        mapping = promotion.load(cluster.profiles.path.parent, target)
         return mapping.with_options(sets, self.removes)
 
     def _check_names(self, names: Sequence[str], mapping: PromotionMapping) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui.client.client import Connect
-from tui.commands.base import CommandContext, refuse
+from tui.commands.base import refuse
+from tui.commands.context import CommandCluster
 from tui.config.definitions import of_validation
 from tui.errors import BadRequest
 
 
-async def validate(context: CommandContext, config: Mapping[str, str], where: str) -> None:
+async def validate(cluster: CommandCluster, config: Mapping[str, str], where: str) -> None:
     """Raises BadRequest for an invalid config, as the real change would."""
-    if errors := await validation_errors(context.connect, config, where):
+    if errors := await validation_errors(cluster.connect, config, where):
         raise BadRequest("; ".join(errors), 400)
 
 

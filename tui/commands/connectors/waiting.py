@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tui import model
 from tui.commands.arguments import choice, duration, option, positional, positionals, regex_flag
-from tui.commands.base import Command, CommandContext
+from tui.commands.base import Command
+from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, TargetOutcome
 from tui.commands.targets import for_each, select_names
 from tui.errors import NotFound, TimedOut, Unreachable
@@ -33,14 +34,14 @@ class Wait(Command):
                 raise TimedOut(f"not {self.state} within {limit:g} s: {now}")
             return TargetOutcome(name, self.state)
 
-        return await for_each(await select_names(context.connect, self.names, self.regex), act)
+        return await for_each(await select_names(context.cluster.connect, self.names, self.regex), act)
 
     async def _until(self, context: CommandContext, deadline: float, name: str) -> str:
         """The last state seen; empty once the desired state is reached."""
         pause, seen, reached = FIRST_PAUSE, "", False
         while True:
             try:
-                now, arrived = await self._look(context, name)
+                now, arrived = await self._look(context.cluster, name)
                 reached = True
             except Unreachable as error:
                 if not reached:  # only a worker that has responded before may be restarting
@@ -49,18 +50,18 @@ class Wait(Command):
             if arrived:
                 return ""
             if now != seen:
-                context.report(f"{name}: {now}")
+                context.terminal.report(f"{name}: {now}")
                 seen = now
             left = deadline - context.clock()
             if left <= 0:
                 return now
-            await context.connect.sleep(min(pause, left))
+            await context.cluster.connect.sleep(min(pause, left))
             pause = min(pause * 1.5, LONGEST_PAUSE)
 
-    async def _look(self, context: CommandContext, name: str) -> tuple[str, bool]:
+    async def _look(self, cluster: CommandCluster, name: str) -> tuple[str, bool]:
         """The current state as text, and whether it is the desired one."""
         try:
-            status = await context.connect.status(name)
+            status = await cluster.connect.status(name)
         except NotFound as error:  # a new connector has no status for a moment
             return error.message, self.state == "DELETED"
         connector = model.connector(name, status)

@@ -17,7 +17,8 @@ from tui.commands.arguments import (
     positionals,
     regex_flag,
 )
-from tui.commands.base import ChangingCommand, CommandContext, Danger, refuse
+from tui.commands.base import ChangingCommand, Danger, refuse
+from tui.commands.context import CommandCluster, CommandContext, CommandFiles
 from tui.commands.offsets.changing import (
     apply_plan,
     changes_for,
@@ -115,36 +116,36 @@ class PatchOffsets(ChangingCommand):
             for p, o in pairs
         ]
 
-    def _wanted(self, context: CommandContext) -> list[Json]:
+    def _wanted(self, files: CommandFiles) -> list[Json]:
         if not self.entries:
             return self._from_flags()
         if self.entries == "-" or self.entries.startswith("@"):
             path = self.entries.removeprefix("@")
-            return parse_entries(context.read(path), "standard input" if path == "-" else path)
+            return parse_entries(files.read(path), "standard input" if path == "-" else path)
         return parse_entries(self.entries, "the offsets")
 
     async def run(self, context: CommandContext) -> Result:
         if self.to is not None:
             return await self._seek(context, self.to)
-        entries = self._wanted(context)
+        entries = self._wanted(context.files)
         if self.dry_run:
-            now = model.offsets(await context.connect.offsets(self.name))
+            now = model.offsets(await context.cluster.connect.offsets(self.name))
             wanted = changes_for(now, entries)
-            return await self._would(context, (await topic_bounds(context, wanted)).remarked(wanted))
+            return await self._would(context.cluster, (await topic_bounds(context, wanted)).remarked(wanted))
 
         async def act(name: str) -> TargetOutcome:
-            plan = await plan_entries(context, name, entries, stop=self.stop, why=self.reason)
+            plan = await plan_entries(context.cluster, name, entries, stop=self.stop, why=self.reason)
             plan = plan._replace(changes=(await topic_bounds(context, plan.changes)).remarked(plan.changes))
             return await confirm_and_apply(context, plan, self.yes)
 
         return await for_each([self.name], act)
 
-    async def _would(self, context: CommandContext, changes: Sequence[OffsetChange]) -> Result:
+    async def _would(self, cluster: CommandCluster, changes: Sequence[OffsetChange]) -> Result:
         """The result of a dry run, with the refusal if the connector would have to be stopped."""
         outcomes = dry_run_outcomes(self.name, changes)
         if changes:
             try:
-                await require_changeable(context, self.name, self.stop)
+                await require_changeable(cluster, self.name, self.stop)
             except OffsetsNotApplied as error:
                 outcomes.append(failed_outcome(self.name, error))
         return confirmation(outcomes)
@@ -152,19 +153,21 @@ class PatchOffsets(ChangingCommand):
     async def _seek(self, context: CommandContext, to: Position) -> Result:
         """Resolves the position to offsets and applies them."""
         target = SeekRequest(to, self.kafka_topic, self.kafka_partition)
-        seek_plan = await context.seek_planner.resolve(self.name, target)
+        seek_plan = await context.cluster.seek_planner.resolve(self.name, target)
         if not seek_plan.changes and seek_plan.held:
             return confirmation([TargetOutcome(self.name, unchanged_text(change)) for change in seek_plan.held])
         if self.dry_run or not seek_plan.changes:
-            return await self._would(context, seek_plan.changes)
+            return await self._would(context.cluster, seek_plan.changes)
 
         async def act(name: str) -> TargetOutcome:
-            plan = await plan_changes(context, name, seek_plan.base, seek_plan.changes, stop=self.stop, why=self.reason)
+            plan = await plan_changes(
+                context.cluster, name, seek_plan.base, seek_plan.changes, stop=self.stop, why=self.reason
+            )
             effect = total(seek_plan) if len(seek_plan.changes) > 1 else ""
             return await confirm_and_apply(context, plan, self.yes, effect, again)
 
         async def again() -> tuple[OffsetChange, ...]:
-            return (await context.seek_planner.resolve(self.name, target)).changes
+            return (await context.cluster.seek_planner.resolve(self.name, target)).changes
 
         return await for_each([self.name], act)
 
@@ -192,18 +195,18 @@ class DeleteOffsets(ChangingCommand):
         selector(self.names, self.regex)
 
     async def run(self, context: CommandContext) -> Result:
-        names = await select_names(context.connect, self.names, self.regex)
+        names = await select_names(context.cluster.connect, self.names, self.regex)
         if self.dry_run:
-            return await for_each(names, lambda name: self._would(context, name))
-        require_confirmation(context, self.yes, "reset all offsets of", names)
+            return await for_each(names, lambda name: self._would(context.cluster, name))
+        require_confirmation(context.terminal, self.yes, "reset all offsets of", names)
 
         async def act(name: str) -> TargetOutcome:
             return await reset(context, name, PlanAction.RESET, stop=self.stop, why=self.reason)
 
         return await for_each(names, act)
 
-    async def _would(self, context: CommandContext, name: str) -> TargetOutcome:
-        await require_changeable(context, name, self.stop)
+    async def _would(self, cluster: CommandCluster, name: str) -> TargetOutcome:
+        await require_changeable(cluster, name, self.stop)
         return TargetOutcome(name, "offsets would be reset")
 
 
@@ -211,9 +214,11 @@ async def reset(
     context: CommandContext, name: str, action: PlanAction, *, stop: bool, why: str | None
 ) -> TargetOutcome:
     """Resets all offsets of a connector. Raises HeadraceError."""
-    now = model.offsets(await context.connect.offsets(name))
+    now = model.offsets(await context.cluster.connect.offsets(name))
     entries = [{"partition": entry.partition, "offset": None} for entry in now]
-    return await apply_plan(context, await plan_entries(context, name, entries, stop=stop, why=why, action=action))
+    return await apply_plan(
+        context, await plan_entries(context.cluster, name, entries, stop=stop, why=why, action=action)
+    )
 
 
 def number(text: str) -> int | str:

@@ -8,7 +8,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from tui import model
-from tui.commands.base import CommandContext
+from tui.commands.context import CommandCluster, CommandContext, CommandTerminal
 from tui.commands.result import TargetOutcome
 from tui.errors import FAILED, HeadraceError
 from tui.model import Offset
@@ -26,7 +26,7 @@ MAX_LISTED = 20  # changes of a connector listed before confirmation
 
 
 async def plan_entries(
-    context: CommandContext,
+    cluster: CommandCluster,
     name: str,
     entries: Sequence[Json],
     *,
@@ -36,13 +36,13 @@ async def plan_entries(
 ) -> OffsetPlan:
     """A plan to set these entries, whatever the current offsets. Without `stop`, the server checks that the connector
     is STOPPED."""
-    state = await state_of(context, name) if stop else "STOPPED"
-    now = model.offsets(await context.connect.offsets(name))
+    state = await state_of(cluster, name) if stop else "STOPPED"
+    now = model.offsets(await cluster.connect.offsets(name))
     return OffsetPlan(name, None, changes_for(now, entries), state, action=action, why=why or "")
 
 
 async def plan_changes(
-    context: CommandContext,
+    cluster: CommandCluster,
     name: str,
     base: tuple[Offset, ...],
     changes: Sequence[OffsetChange],
@@ -51,13 +51,13 @@ async def plan_changes(
     why: str | None,
 ) -> OffsetPlan:
     """A plan to make these changes, provided that the offsets still are `base`. Raises OffsetsNotApplied."""
-    state = await require_changeable(context, name, stop)
+    state = await require_changeable(cluster, name, stop)
     return OffsetPlan(name, base, tuple(changes), state, ran=state != "STOPPED", why=why or "")
 
 
-async def require_changeable(context: CommandContext, name: str, stop: bool) -> str:
+async def require_changeable(cluster: CommandCluster, name: str, stop: bool) -> str:
     """The connector's state; raises OffsetsNotApplied if it is not STOPPED and `stop` is not given."""
-    state = await state_of(context, name)
+    state = await state_of(cluster, name)
     if state != "STOPPED" and not stop:
         text = f"the connector is {state}; offsets can be changed only while it is STOPPED"
         back = "pauses it again" if state == "PAUSED" else "resumes it"
@@ -65,9 +65,9 @@ async def require_changeable(context: CommandContext, name: str, stop: bool) -> 
     return state
 
 
-async def state_of(context: CommandContext, name: str) -> str:
+async def state_of(cluster: CommandCluster, name: str) -> str:
     """The connector's own state, such as RUNNING."""
-    return model.connector(name, await context.connect.status(name)).state
+    return model.connector(name, await cluster.connect.status(name)).state
 
 
 def changes_for(now: Sequence[Offset], entries: Sequence[Json]) -> tuple[OffsetChange, ...]:
@@ -81,14 +81,14 @@ def changes_for(now: Sequence[Offset], entries: Sequence[Json]) -> tuple[OffsetC
     return tuple(changes)
 
 
-def announce(context: CommandContext, plan: OffsetPlan) -> None:
+def announce(terminal: CommandTerminal, plan: OffsetPlan) -> None:
     """Shows the changes of a plan before it is applied."""
     for change in plan.changes[:MAX_LISTED]:
-        context.report(f"{plan.name}: {change_text(change)}")
+        terminal.report(f"{plan.name}: {change_text(change)}")
     if more := len(plan.changes[MAX_LISTED:]):
-        context.report(f"{plan.name}: and {more:,} more")
+        terminal.report(f"{plan.name}: and {more:,} more")
     if plan.must_stop:
-        context.report(
+        terminal.report(
             f"{plan.name}: is {plan.state}; it will be stopped for the change, and {plan.restored_state} afterwards"
         )
 
@@ -97,10 +97,10 @@ async def confirm_and_apply(
     context: CommandContext, plan: OffsetPlan, yes: bool, total: str = "", again: Replan | None = None
 ) -> TargetOutcome:
     """Shows the changes, asks for confirmation and applies the plan. Raises HeadraceError if it is not confirmed."""
-    announce(context, plan)
+    announce(context.terminal, plan)
     if total:
-        context.report(f"{plan.name}: {total}")
-    if not yes and not context.confirm(f"set the offsets of {plan.name}?"):
+        context.terminal.report(f"{plan.name}: {total}")
+    if not yes and not context.terminal.confirm(f"set the offsets of {plan.name}?"):
         raise HeadraceError("not confirmed; nothing was changed")
     return await apply_plan(context, plan, again)
 
@@ -110,12 +110,14 @@ async def apply_plan(context: CommandContext, plan: OffsetPlan, again: Replan | 
 
     def report(step: str) -> None:
         if plan.must_stop:
-            context.report(f"{plan.name}: {step}")
+            context.terminal.report(f"{plan.name}: {step}")
 
     with reports_interruption(context, plan.name):
-        done = await carry_out(plan, context.connect, context.change_store, report, context.clock, again)
+        done = await carry_out(
+            plan, context.cluster.connect, context.cluster.change_store, report, context.clock, again
+        )
     for change in done.moved:
-        context.report(f"{plan.name}: the offset moved meanwhile; applied: {change_text(change)}")
+        context.terminal.report(f"{plan.name}: the offset moved meanwhile; applied: {change_text(change)}")
     return outcome(plan, done)
 
 
@@ -125,8 +127,8 @@ def reports_interruption(context: CommandContext, name: str) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
-        if (intent := context.change_store.pending.of(name)) is not None:
-            context.report(f"{name}: {interruption_text(intent)}")
+        if (intent := context.cluster.change_store.pending.of(name)) is not None:
+            context.terminal.report(f"{name}: {interruption_text(intent)}")
         raise
 
 
@@ -182,10 +184,10 @@ async def topic_bounds(context: CommandContext, changes: Sequence[OffsetChange])
     from tui.offsets.seek import in_thread
 
     topics = bounds.topics_of(changes)
-    if not topics or not context.profile.bootstrap:
+    if not topics or not context.cluster.profile.bootstrap:
         return bounds.NO_BOUNDS
     try:
-        return await in_thread(lambda: bounds.of_brokers(topics, context.brokers().with_short_timeout()))
+        return await in_thread(lambda: bounds.of_brokers(topics, context.cluster.brokers().with_short_timeout()))
     except HeadraceError as error:
-        context.report(f"cannot compare the offsets with the topics: {error.message}")
+        context.terminal.report(f"cannot compare the offsets with the topics: {error.message}")
         return bounds.NO_BOUNDS

@@ -6,7 +6,8 @@ from typing import Any
 
 from tui import model
 from tui.commands.arguments import flag, integer, option, positional
-from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, refuse
+from tui.commands.base import ChangingCommand, Command, Danger, refuse
+from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.offsets.altering import REASON_HELP, STOP_HELP
 from tui.commands.offsets.changing import (
     announce,
@@ -34,7 +35,7 @@ class GetOffsetHistory(Command):
     name = positional("NAME", "a connector, even if it has been deleted")
 
     async def run(self, context: CommandContext) -> Result:
-        history = await undo.history(context.connect, context.change_store, self.name)
+        history = await undo.history(context.cluster.connect, context.cluster.change_store, self.name)
         rows = tuple((p.number, p.at, p.action, p.who, p.why, _summary(p)) for p in history.entries)
         columns = ("NUMBER", "TIME", "ACTION", "USER", "REASON", "CHANGES")
         return Result(
@@ -68,15 +69,15 @@ class _Back(ChangingCommand):
         raise NotImplementedError
 
     async def run(self, context: CommandContext) -> Result:
-        entry = self.chosen(await undo.history(context.connect, context.change_store, self.name))
-        now = model.offsets(await context.connect.offsets(self.name))
+        entry = self.chosen(await undo.history(context.cluster.connect, context.cluster.change_store, self.name))
+        now = model.offsets(await context.cluster.connect.offsets(self.name))
         wanted = self.wanted(entry, now)
         if self.dry_run or not wanted:
             return confirmation(dry_run_outcomes(self.name, wanted))
 
         async def act(name: str) -> TargetOutcome:
             why = self.reason or f"{self.verb}: {entry}"
-            plan = await plan_changes(context, name, now, wanted, stop=self.stop, why=why)
+            plan = await plan_changes(context.cluster, name, now, wanted, stop=self.stop, why=why)
             return await confirm_and_apply(context, plan, self.yes)
 
         return await for_each([self.name], act)
@@ -117,7 +118,7 @@ class GetUnfinished(Command):
     verb = "get unfinished"
 
     async def run(self, context: CommandContext) -> Result:
-        pending = context.change_store.pending.interrupted()
+        pending = context.cluster.change_store.pending.interrupted()
         rows = tuple(
             (pending.plan.name, pending.step.value, pending.plan.state, len(pending.plan.changes), pending.who)
             for pending in pending
@@ -153,11 +154,14 @@ class Finish(ChangingCommand):
 
     async def run(self, context: CommandContext) -> Result:
         if self.dry_run:
-            return confirmation([TargetOutcome(self.name, self._would(context))])
+            return confirmation([TargetOutcome(self.name, self._would(context.cluster))])
         self._ask(context)
-        report = context.report
+        report = context.terminal.report
         recovery = Recovery(
-            context.connect, context.change_store, lambda step: report(f"{self.name}: {step}"), context.clock
+            context.cluster.connect,
+            context.cluster.change_store,
+            lambda step: report(f"{self.name}: {step}"),
+            context.clock,
         )
         act = recovery.roll_back if self.back else recovery.forget if self.forget else recovery.finish
 
@@ -169,15 +173,15 @@ class Finish(ChangingCommand):
 
     def _ask(self, context: CommandContext) -> None:
         """Shows the interrupted change and asks for confirmation."""
-        if (pending := context.change_store.pending.of(self.name)) is None:
+        if (pending := context.cluster.change_store.pending.of(self.name)) is None:
             return
-        context.report(f"{self.name}: {pending.text}")
-        announce(context, pending.plan._replace(state="STOPPED"))
+        context.terminal.report(f"{self.name}: {pending.text}")
+        announce(context.terminal, pending.plan._replace(state="STOPPED"))
         way = "undo" if self.back else "forget" if self.forget else "finish"
-        require_confirmation(context, self.yes, f"{way} this change of", [self.name])
+        require_confirmation(context.terminal, self.yes, f"{way} this change of", [self.name])
 
-    def _would(self, context: CommandContext) -> str:
-        pending = context.change_store.pending.of(self.name)
+    def _would(self, cluster: CommandCluster) -> str:
+        pending = cluster.change_store.pending.of(self.name)
         if pending is None:
             raise NotFound(f"there is no interrupted change of the offsets of {self.name}", 404)
         return f"would be {'undone' if self.back else 'forgotten' if self.forget else 'finished'}: {pending.text}"

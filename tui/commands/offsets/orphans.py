@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from tui import model
 from tui.commands.arguments import option, positionals
-from tui.commands.base import ChangingCommand, Command, CommandContext, Danger
+from tui.commands.base import ChangingCommand, Command, Danger
+from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.offsets.altering import REASON_HELP
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import for_each, require_confirmation
@@ -22,7 +23,7 @@ class GetOrphans(Command):
     verb = "get orphans"
 
     async def run(self, context: CommandContext) -> Result:
-        response = await _orphans(context)
+        response = await _orphans(context.cluster)
         rows = [(source["connector"], "source", source["partitions"], "") for source in response["sources"]]
         rows += [(sink["connector"], "sink", sink["partitions"], sink["group"]) for sink in response["sinks"]]
         table = Table(("NAME", "TYPE", "PARTITIONS", "GROUP"), tuple(sorted(rows)))
@@ -47,17 +48,17 @@ class DeleteOrphans(ChangingCommand):
     async def run(self, context: CommandContext) -> Result:
         if self.dry_run:
             return await self._preview(context)
-        require_confirmation(context, self.yes, "delete the orphaned offsets of", self.names)
-        origin = context.change_store.origin(self.reason or "")
+        require_confirmation(context.terminal, self.yes, "delete the orphaned offsets of", self.names)
+        origin = context.cluster.change_store.origin(self.reason or "")
 
         async def act(name: str) -> TargetOutcome:
-            response = await context.connect.remove_orphans(name, self.group, origin)
+            response = await context.cluster.connect.remove_orphans(name, self.group, origin)
             return TargetOutcome(name, model.verdict(response).message, raw=response)
 
         return await for_each(self.names, act)
 
     async def _preview(self, context: CommandContext) -> Result:
-        response = await _orphans(context)
+        response = await _orphans(context.cluster)
         left = {source["connector"] for source in response["sources" if self.group is None else "sinks"]}
         missing = NotFound("", 404).exit_code
         none = "has no orphaned offsets"
@@ -67,9 +68,9 @@ class DeleteOrphans(ChangingCommand):
         return confirmation(would)
 
 
-async def _orphans(context: CommandContext) -> OrphansResponse:
+async def _orphans(cluster: CommandCluster) -> OrphansResponse:
     try:
-        return await context.connect.orphaned_offsets()
+        return await cluster.connect.orphaned_offsets()
     except NotFound as error:
         if not error.message.startswith("HTTP 404"):
             raise

@@ -11,7 +11,8 @@ from typing import Any
 
 from tui import model
 from tui.commands.arguments import flag, option, positionals, regex_flag
-from tui.commands.base import ChangingCommand, Command, CommandContext, Danger, refuse
+from tui.commands.base import ChangingCommand, Command, Danger, refuse
+from tui.commands.context import CommandCluster, CommandContext, CommandFiles
 from tui.commands.offsets.altering import REASON_HELP, STOP_HELP, parse_entries
 from tui.commands.offsets.changing import announce, apply_plan, dry_run_outcomes, plan_entries, topic_bounds
 from tui.commands.result import Result, TargetOutcome
@@ -38,12 +39,12 @@ class ExportOffsets(Command):
         entries_by_name: dict[str, list[Json]] = {}
 
         async def read(name: str) -> TargetOutcome:
-            entries = model.offsets(await context.connect.offsets(name))
+            entries = model.offsets(await context.cluster.connect.offsets(name))
             if entries or self.names:
                 entries_by_name[name] = [entry.entry() for entry in entries]
             return TargetOutcome(name, counted(len(entries), "offset"))
 
-        done = await for_each(await select_names(context.connect, self.names or ("*",), self.regex), read)
+        done = await for_each(await select_names(context.cluster.connect, self.names or ("*",), self.regex), read)
         if not any(outcome.failed for outcome in done.outcomes):
             return self._written(context, entries_by_name)
         return self._written(context, entries_by_name)._replace(outcomes=done.outcomes) if entries_by_name else done
@@ -53,10 +54,10 @@ class ExportOffsets(Command):
         total = sum(map(len, entries_by_name.values()))
         summary = f"{counted(total, 'offset')} of {counted(len(entries_by_name), 'connector')}"
         if self.file is None or self.file == "-":
-            context.report(summary)
+            context.terminal.report(summary)
             return Result(entries_by_name, text=document(entries_by_name), names=tuple(entries_by_name))
-        context.write(self.file, document(entries_by_name) + "\n")
-        context.report(f"{summary}, written to {self.file}")
+        context.files.write(self.file, document(entries_by_name) + "\n")
+        context.terminal.report(f"{summary}, written to {self.file}")
         return Result(
             {"file": self.file, "connectors": len(entries_by_name), "offsets": total}, names=tuple(entries_by_name)
         )
@@ -86,12 +87,12 @@ class ImportOffsets(ChangingCommand):
         refuse(self.file is None, "-f FILE is required")
 
     async def run(self, context: CommandContext) -> Result:
-        wanted = self._wanted(context)
+        wanted = self._wanted(context.files)
         return await (self._preview if self.dry_run else self._set)(context, wanted)
 
-    def _wanted(self, context: CommandContext) -> dict[str, list[Json]]:
+    def _wanted(self, files: CommandFiles) -> dict[str, list[Json]]:
         where = "standard input" if self.file == "-" else str(self.file)
-        content = parse_json(context.read(str(self.file)), where)
+        content = parse_json(files.read(str(self.file)), where)
         refuse(not isinstance(content, dict) or not content, f"{where}: expected {{connector: [offsets]}}")
         missing = [name for name in self.names if name not in content]
         refuse(bool(missing), f"{where} has no connector {', '.join(missing)}")
@@ -102,7 +103,7 @@ class ImportOffsets(ChangingCommand):
         changes_by_name: dict[str, list[OffsetChange]] = {}
 
         async def look(name: str) -> TargetOutcome:
-            changes_by_name[name] = await _changes(context, name, wanted[name])
+            changes_by_name[name] = await _changes(context.cluster, name, wanted[name])
             return TargetOutcome(name, "compared")
 
         looked = await for_each(wanted, look)
@@ -121,17 +122,17 @@ class ImportOffsets(ChangingCommand):
         plans: dict[str, OffsetPlan] = {}
 
         async def look(name: str) -> TargetOutcome:
-            if changes := await _changes(context, name, wanted[name]):
+            if changes := await _changes(context.cluster, name, wanted[name]):
                 entries = [change.entry for change in changes]
-                plans[name] = await plan_entries(context, name, entries, stop=self.stop, why=self.reason)
+                plans[name] = await plan_entries(context.cluster, name, entries, stop=self.stop, why=self.reason)
             return TargetOutcome(name, "unchanged")
 
         looked = {outcome.name: outcome for outcome in (await for_each(wanted, look)).outcomes}
         known = await topic_bounds(context, [change for plan in plans.values() for change in plan.changes])
         for plan in plans.values():
-            announce(context, plan._replace(changes=known.remarked(plan.changes)))
+            announce(context.terminal, plan._replace(changes=known.remarked(plan.changes)))
         if plans:
-            require_confirmation(context, self.yes, "set the offsets of", list(plans))
+            require_confirmation(context.terminal, self.yes, "set the offsets of", list(plans))
 
         async def act(name: str) -> TargetOutcome:
             return await apply_plan(context, plans[name]) if name in plans else looked[name]
@@ -139,7 +140,7 @@ class ImportOffsets(ChangingCommand):
         return await for_each(wanted, act)
 
 
-async def _changes(context: CommandContext, name: str, entries: Sequence[Json]) -> list[OffsetChange]:
+async def _changes(cluster: CommandCluster, name: str, entries: Sequence[Json]) -> list[OffsetChange]:
     """The differences from the connector's current offsets."""
-    now = model.offsets(await context.connect.offsets(name))
+    now = model.offsets(await cluster.connect.offsets(name))
     return list(changes(now, [Offset(entry["partition"], entry["offset"]) for entry in entries]))

@@ -98,7 +98,7 @@ class DeletedScreen(SplitPage):
 
     async def _read(self) -> None:
         try:
-            kept = self.services.context().config_history
+            kept = self.services.context().cluster.config_history
             entries = await history.deleted(self.services.connect, kept)
         except HeadraceError as error:
             self.grid.empty = one_line(error.message)
@@ -119,10 +119,10 @@ class DeletedScreen(SplitPage):
     async def _read_one(self, name: str) -> None:
         context = self.services.context()
         try:
-            config_history = await history.history(context.connect, context.config_history, name)
+            config_history = await history.history(context.cluster.connect, context.cluster.config_history, name)
             entry = history.deletion(config_history, name)
             back = history.as_before(entry, {})
-            offsets = await deleted_offsets(context, name, config_history.entries)
+            offsets = await deleted_offsets(context.cluster, name, config_history.entries)
             secret = await self.services.password_keys.of(back.config)
         except HeadraceError as error:
             self.deletions[name] = error_line(error)

@@ -60,7 +60,7 @@ class ConfigHistoryScreen(SplitPage):
 
     async def _read(self) -> None:
         try:
-            kept = self.services.context().config_history
+            kept = self.services.context().cluster.config_history
             config_history = await history.history(self.services.connect, kept, self.connector)
             self.passwords = await self.services.password_keys.of(*config_history.configs)
             self.config_history = config_history

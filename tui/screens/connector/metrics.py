@@ -58,7 +58,7 @@ class Sampler:
         if not any(at.values()):
             return
         if self._brokers is None:
-            self._brokers = self.services.context().brokers()
+            self._brokers = self.services.context().cluster.brokers()
         ends = self._brokers.ends([place for place in at.values() if place])
         for number, entry in enumerate(entries):
             end, position = ends.get(at[number] or ("", -1)), offset_rates.position(entry.get("offset"))

@@ -96,7 +96,7 @@ class DiffScreen(SplitPage, FilteredPage):
         try:
             self.here = await read_configs(self.services.connect)
             passwords = await self.services.password_keys.of(*self.here.values())
-            async with self.services.context().connected_to(self.other) as connect:
+            async with self.services.context().cluster.connected_to(self.other) as connect:
                 theirs = await read_configs(connect)
                 self.passwords = passwords | await PasswordKeys(connect.plugin_config).of(*theirs.values())
             self.other_configs = theirs
@@ -138,7 +138,7 @@ class DiffScreen(SplitPage, FilteredPage):
     async def _read_offsets(self, key: str) -> None:
         difference = self.differences[key]
         try:
-            async with self.services.context().connected_to(self.other) as connect:
+            async with self.services.context().cluster.connected_to(self.other) as connect:
                 here = None if difference.kind == THERE else (self.services.connect, difference.name)
                 connects = (
                     None if difference.kind == HERE else (connect, self.paired.get(difference.name, difference.name))
@@ -154,7 +154,7 @@ class DiffScreen(SplitPage, FilteredPage):
         mapping = promotion.PromotionMapping()
         if self.is_mapped:
             try:
-                mapping = promotion.load(self.services.context().profiles.path.parent, self.other.name)
+                mapping = promotion.load(self.services.context().cluster.profiles.path.parent, self.other.name)
             except HeadraceError as error:
                 self.is_mapped = False
                 self.report(error_line(error), "bad")

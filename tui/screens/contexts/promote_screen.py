@@ -89,7 +89,7 @@ class PromoteScreen(SplitPage):
         self.report("planning", "busy")
         try:
             await self._read()
-            async with self.services.context().connected_to(self.other) as other:
+            async with self.services.context().cluster.connected_to(self.other) as other:
                 await self._plan_steps(other)
         except HeadraceError as error:
             self.grid.empty = one_line(error.message)
@@ -100,7 +100,7 @@ class PromoteScreen(SplitPage):
         self.draw()
 
     async def _read(self) -> None:
-        mapping = load(self.services.context().profiles.path.parent, self.other.name)
+        mapping = load(self.services.context().cluster.profiles.path.parent, self.other.name)
         for name in self.names:
             source = await self.services.connect.config(name)
             planned = self.promotions.setdefault(name, Promotion(name, source, {}))
@@ -283,7 +283,7 @@ class PromoteScreen(SplitPage):
         for promotion in promotions:
             promotion.outcome, promotion.failed = "", False
         try:
-            async with self.services.context().connected_to(self.other) as other:
+            async with self.services.context().cluster.connected_to(self.other) as other:
                 for number, promotion in enumerate(promotions, 1):
                     self.report(f"promoting {promotion.name}, {number} of {len(promotions)}", "busy")
                     if down:

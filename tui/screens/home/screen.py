@@ -100,7 +100,9 @@ class Home(ListAndPage):
         self.connector_list.sort(await to_thread(ordering.load, self.profile.label))
         services = ClusterServices(connection, self.operations, self.progress, self)
         if self.profile.bootstrap:
-            self.broker_lag = BrokerLag(self.progress, lambda: services.context().brokers(), self.report, time.time)
+            self.broker_lag = BrokerLag(
+                self.progress, lambda: services.context().cluster.brokers(), self.report, time.time
+            )
         self.controller = HomeController(self, services, self.command_line.closed)
         self.bulk = BulkActions(self, self.controller, self.updates.steps_changed)
         self.navigation = Navigation(self, services, self.controller.runner)

@@ -85,7 +85,7 @@ class OffsetsController:
         if not profile.bootstrap or self.services.is_ours or time.monotonic() < self._brokers_retry_at:
             return {}
         try:
-            self._brokers = brokers = self._brokers or self.services.context().brokers()
+            self._brokers = brokers = self._brokers or self.services.context().cluster.brokers()
             return await in_thread(lambda: lag.of_brokers(offsets, brokers))
         except HeadraceError as error:
             self._brokers_retry_at = time.monotonic() + BROKER_RETRY_DELAY
@@ -99,7 +99,7 @@ class OffsetsController:
             topics = {at[0] for entry in base if (at := bounds.topic_partition(entry.partition))}
             topics |= {topic.strip() for topic in connector.config.get("topics", "").split(",")} - {""}
             try:
-                self._brokers = brokers = self._brokers or self.services.context().brokers()
+                self._brokers = brokers = self._brokers or self.services.context().cluster.brokers()
                 topic_bounds = await in_thread(lambda: bounds.of_brokers(topics, brokers))
             except HeadraceError as error:
                 self._brokers_retry_at = time.monotonic() + BROKER_RETRY_DELAY
@@ -152,7 +152,11 @@ class OffsetsController:
             policy.permit(self.services.profile, "alter offsets")
             context = self.services.context(connect)
             done = await carry_out(
-                plan, connect, context.change_store, lambda step: operations.note(operation, step), context.clock
+                plan,
+                connect,
+                context.cluster.change_store,
+                lambda step: operations.note(operation, step),
+                context.clock,
             )
         except HeadraceError as error:
             operations.failed(operation, error_line(error), error)
@@ -177,7 +181,7 @@ class OffsetsController:
     async def undo(self, name: str) -> None:
         """Opens the editor with the last change of offsets reversed."""
         connect = self.services.connect
-        entry = undo.last(await undo.history(connect, self.services.context().change_store, name), name)
+        entry = undo.last(await undo.history(connect, self.services.context().cluster.change_store, name), name)
         now = model.offsets(await connect.offsets(name))
         back = undo.undone(entry, now)
         if not back:
@@ -199,7 +203,7 @@ class OffsetsController:
 
     async def set_by_time(self, name: str, here: Offset | None) -> None:
         """Asks for a position and opens the editor with it; `here` is the partition under the cursor."""
-        seek_plan = await self.page.choose_position(name, here, self.services.context().seek_planner)
+        seek_plan = await self.page.choose_position(name, here, self.services.context().cluster.seek_planner)
         connector = self.page.connector
         if seek_plan is not None and connector is not None and connector.name == name:
             self.page.open(draft.of_changes(connector, seek_plan.base, seek_plan.changes))

@@ -99,7 +99,7 @@ class InterruptedChanges:
 
     def pending(self) -> list[PendingChange]:
         """Unfinished changes of this cluster that were started on this machine and that no process carries out."""
-        return self._services.context().change_store.pending.interrupted()
+        return self._services.context().cluster.change_store.pending.interrupted()
 
     async def offer_all(self) -> None:
         """At start: asks about each unfinished change as soon as the cluster responds."""
@@ -141,7 +141,7 @@ class InterruptedChanges:
         """Asks and acts. False if the cluster stopped responding, so that the question has to be asked again."""
         name = intent.plan.name
         if name not in self._services.snapshot.connectors:  # deleted since: nothing remains to be done
-            await Recovery(self._services.connect, self._services.context().change_store).forget(name)
+            await Recovery(self._services.connect, self._services.context().cluster.change_store).forget(name)
             return True
         if choice := await self._ask(intent):
             return await self._carry_out(name, choice)
@@ -157,7 +157,7 @@ class InterruptedChanges:
                 context = services.context(connect)
                 recovery = Recovery(
                     connect,
-                    context.change_store,
+                    context.cluster.change_store,
                     lambda step: services.operations.note(operation, step),
                     context.clock,
                 )

@@ -6,8 +6,9 @@ from glob import escape
 from shlex import quote
 from typing import NamedTuple
 
-from tui.commands.base import CommandContext, Danger
+from tui.commands.base import Danger
 from tui.commands.connectors.lifecycle import Delete, Pause, Restart, Resume, Stop
+from tui.commands.context import CommandContext
 from tui.commands.targets import is_glob
 from tui.model import Connector
 

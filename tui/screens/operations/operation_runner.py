@@ -7,8 +7,9 @@ from contextlib import suppress
 from shlex import quote
 
 from tui.client.calls import ApiCall
-from tui.commands.base import Command, CommandContext, execute
+from tui.commands.base import Command, execute
 from tui.commands.cluster.workers import EachWorker
+from tui.commands.context import CommandContext
 from tui.commands.result import Result, TargetOutcome
 from tui.contexts import policy
 from tui.errors import HeadraceError, error_line
@@ -109,7 +110,7 @@ class OperationRunner:
             return None
         if operation:
             with suppress(HeadraceError):  # values of the plugins whose definitions are missing are masked
-                await context.password_keys.of(*(call.config for call in calls if call.changes))
+                await context.cluster.password_keys.of(*(call.config for call in calls if call.changes))
             operation.calls += _masked(calls, context)
             self._close(operation, result)
             self._follow(command, result)
@@ -140,7 +141,7 @@ class OperationRunner:
 
 def _masked(calls: list[ApiCall], context: CommandContext) -> list[ApiCall]:
     """The calls as the operations log shows them, by the definitions that the context has read."""
-    return [masked(call, context.password_keys.hidden(call.config)) for call in calls]
+    return [masked(call, context.cluster.password_keys.hidden(call.config)) for call in calls]
 
 
 def summary(outcomes: tuple[TargetOutcome, ...]) -> str:

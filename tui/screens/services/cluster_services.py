@@ -14,7 +14,7 @@ from tui.client.client import Connect
 from tui.client.password_keys import PasswordKeys
 from tui.cluster.cluster_overview import root_facts
 from tui.cluster.snapshot import LinkState, Snapshot
-from tui.commands.base import CommandContext
+from tui.commands.context import CommandContext
 from tui.config import definitions
 from tui.config.definitions import KeyDefinition
 from tui.config.new_connector import NewConnector

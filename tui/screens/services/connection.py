@@ -10,7 +10,7 @@ from tui.appearance.appearance import problems
 from tui.client.calls import ApiCall
 from tui.client.client import Connect
 from tui.cluster.store import ClusterStore
-from tui.commands.base import CommandContext
+from tui.commands.context import CommandContext
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
 from tui.wire.observed import ObservedTransport
@@ -39,10 +39,7 @@ class ClusterConnection:
 
     def context(self, connect: Connect, report: Callable[[str], None]) -> CommandContext:
         """The context in which a command runs; `report` receives its progress texts."""
-        context = session.screen_context(connect, self.profile, session.profiles(), report)
-        context.settings_problems = problems
-        context.clock = self.clock
-        return context
+        return session.screen_context(connect, self.profile, session.profiles(), report, self.clock, problems)
 
     async def close(self) -> None:
         await self.connect.close()

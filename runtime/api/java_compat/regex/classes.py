@@ -24,12 +24,12 @@ def _fold(char: str) -> str:
 @cache
 def _families() -> dict[str, str]:
     """The characters of each case folding that several characters share."""
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for char in map(chr, range(_LAST_CASED + 1)):
         folded = _fold(char)
         if folded != char:
-            found[folded] = found.get(folded, folded) + char
-    return found
+            spellings[folded] = spellings.get(folded, folded) + char
+    return spellings
 
 
 def variants(char: str, unicode: bool) -> str:
@@ -60,26 +60,26 @@ def single(char: str, cursor: Cursor) -> str:
 
 def character_class(cursor: Cursor, closes: bool = True) -> str:
     """The class that starts at the cursor, or the right side of an intersection (`closes` is False)."""
-    found = ""  # the content of the set
+    content = ""  # the content of the set
     char = cursor.next()
     negated = char == "^" and cursor.chars[cursor.at - 1] == "["
     if negated:
         char = cursor.next()
     while True:
         if char == "[":
-            found += character_class(cursor)
+            content += character_class(cursor)
         elif char == "&" and cursor.next() == "&":
-            found = _intersection(found, cursor)
-        elif char == "]" and found:
+            content = _intersection(content, cursor)
+        elif char == "]" and content:
             if closes:
                 cursor.next()
-            return f"[^{found}]" if negated else f"[{found}]"
+            return f"[^{content}]" if negated else f"[{content}]"
         else:
             if char == "&":
                 cursor.at -= 1
             if char == "\0" and cursor.ended:
                 raise cursor.error("Unclosed character class")
-            found += _range(cursor)
+            content += _range(cursor)
         char = cursor.peek()
 
 
@@ -108,10 +108,10 @@ def _range(cursor: Cursor) -> str:
         if cursor.raw() in "pP":
             return escapes.family(cursor)
         in_range = cursor.raw(1) == "-"
-        found = _escaped(cursor, in_range)
-        if len(found) > 1:
-            return found
-        first = found
+        escaped = _escaped(cursor, in_range)
+        if len(escaped) > 1:
+            return escaped
+        first = escaped
     else:
         cursor.next()
     if cursor.peek() != "-" or cursor.raw(1) in "[]":
@@ -136,7 +136,7 @@ def _escaped(cursor: Cursor, in_range: bool) -> str:
     cursor.at += 1
     if letter == "v" and in_range:
         return "\x0b"
-    found = escapes.character_set(letter, cursor) or escapes.character(letter, cursor)
-    if found is None:
+    escaped = escapes.character_set(letter, cursor) or escapes.character(letter, cursor)
+    if escaped is None:
         raise cursor.error("Illegal/unsupported escape sequence")
-    return found
+    return escaped

@@ -77,27 +77,27 @@ class Cursor:
 
 def unquoted(pattern: str) -> list[str]:
     r"""The characters with \Q…\E replaced with escapes."""
-    found: list[str] = []
+    chars: list[str] = []
     position = 0
     while position < len(pattern):
         if pattern.startswith("\\Q", position):
             end = pattern.find("\\E", position + 2)
             text = pattern[position + 2 : end if end >= 0 else len(pattern)]
-            found += _escaped(text)
+            chars += _escaped(text)
             position = end + 2 if end >= 0 else len(pattern)
         else:
             width = 2 if pattern[position] == "\\" else 1
-            found += pattern[position : position + width]
+            chars += pattern[position : position + width]
             position += width
-    return found
+    return chars
 
 
 def _escaped(text: str) -> list[str]:
-    found: list[str] = []
+    escaped: list[str] = []
     for index, char in enumerate(text):
         if index == 0 and "0" <= char <= "9":  # must not extend an escape before it
-            found += "\\x3"
+            escaped += "\\x3"
         elif char.isascii() and not char.isalnum():
-            found.append("\\")
-        found.append(char)
-    return found
+            escaped.append("\\")
+        escaped.append(char)
+    return escaped

@@ -59,8 +59,8 @@ def family(cursor: Cursor) -> str:
     else:
         name = cursor.raw()
         cursor.read()
-    found = _property(name, cursor)
-    return f"[^{found}]" if complement else found
+    characters = _property(name, cursor)
+    return f"[^{characters}]" if complement else characters
 
 
 def _braced(cursor: Cursor) -> str:
@@ -81,14 +81,14 @@ def _property(name: str, cursor: Cursor) -> str:
     ignore_case = "i" in cursor.flags
     key, equals, value = name.partition("=")
     if equals:
-        found = properties.named_value(key.lower(), value, ignore_case)
-        if found is None:
+        characters = properties.named_value(key.lower(), value, ignore_case)
+        if characters is None:
             raise cursor.error(f"Unknown Unicode property {{name=<{key.lower()}>, value=<{value}>}}")
-        return found
-    found = properties.property_set(name, ignore_case, "U" in cursor.flags)
-    if found is None:
+        return characters
+    characters = properties.property_set(name, ignore_case, "U" in cursor.flags)
+    if characters is None:
         raise cursor.error(f"Unknown character property name {{{name}}}")
-    return found
+    return characters
 
 
 def _octal(cursor: Cursor) -> str:

@@ -82,32 +82,32 @@ class PatternParser:
             if cursor.peek() == ")":
                 raise cursor.error("Unmatched closing ')'")
             raise cursor.error("Unexpected internal error")
-        return _REFERENCE.sub(lambda found: self._reference_text(int(found[1])), text)
+        return _REFERENCE.sub(lambda match: self._reference_text(int(match[1])), text)
 
     def _reference_text(self, number: int) -> str:
         return rf"\g<{number}>" if number <= self._groups else "(?!)"
 
     def _alternatives(self) -> Fragment:
-        found = [self._sequence()]
+        branches = [self._sequence()]
         while self._cursor.peek() == "|":
             self._cursor.next()
-            found.append(self._sequence())
-        return alternatives(found)
+            branches.append(self._sequence())
+        return alternatives(branches)
 
     def _sequence(self) -> Fragment:
-        found: list[Fragment] = []
+        fragments: list[Fragment] = []
         cursor = self._cursor
         while (char := cursor.peek()) not in "|)" and not (char == "\0" and cursor.ended):
             if char == "(":
                 group = self._group()
                 if group is not None:
-                    found.append(group)
+                    fragments.append(group)
             elif char in "?*+":
                 cursor.next()
                 raise cursor.error(f"Dangling meta character '{char}'")
             else:
-                found.append(quantified(self._atom(char), cursor))
-        return sequence(found)
+                fragments.append(quantified(self._atom(char), cursor))
+        return sequence(fragments)
 
     def _atom(self, char: str) -> Fragment:
         cursor = self._cursor
@@ -136,9 +136,9 @@ class PatternParser:
         cursor.at += 1
         if letter in "123456789":
             return self._reference(int(letter))
-        found = self._assertion(letter) or escapes.character_set(letter, cursor)
-        if found is not None:
-            return found if isinstance(found, Fragment) else Fragment(found, 1, 1)
+        pattern = self._assertion(letter) or escapes.character_set(letter, cursor)
+        if pattern is not None:
+            return pattern if isinstance(pattern, Fragment) else Fragment(pattern, 1, 1)
         char = escapes.character(letter, cursor)
         if char is None:
             raise cursor.error("Illegal/unsupported escape sequence")
@@ -152,8 +152,8 @@ class PatternParser:
             return Fragment(rf"(?:\r\n|[{escapes.VERTICAL}])", 1, 2)
         if letter == "X":
             return Fragment(r"\X", 1, 0, False)
-        found = assertion(letter, self._cursor)
-        return None if found is None else Fragment(found, 0, 0, zero_width=True)
+        pattern = assertion(letter, self._cursor)
+        return None if pattern is None else Fragment(pattern, 0, 0, zero_width=True)
 
     def _reference(self, number: int) -> Fragment:
         cursor = self._cursor
@@ -190,16 +190,16 @@ class PatternParser:
         cursor = self._cursor
         flags = cursor.flags
         if cursor.next() != "?":
-            found: Fragment | None = self._capturing()
+            group: Fragment | None = self._capturing()
         else:
             kind = cursor.raw(1)
             cursor.at += 2
-            found = self._special(kind)
-        if found is None:
+            group = self._special(kind)
+        if group is None:
             return None
         cursor.expect(")", "Unclosed group")
         cursor.flags = flags
-        return quantified(found, cursor, group=True)
+        return quantified(group, cursor, group=True)
 
     def _capturing(self, name: str = "") -> Fragment:
         self._groups += 1

@@ -105,8 +105,8 @@ def property_set(name: str, ignore_case: bool, unicode: bool) -> str | None:
             or category_or_class(short, ignore_case)
             or _of_unicode("Script", short)
         )
-    found = _cased(_POSIX.get(name.upper()), name.upper(), ignore_case) if unicode else None
-    return found or category_or_class(name, ignore_case)
+    characters = _cased(_POSIX.get(name.upper()), name.upper(), ignore_case) if unicode else None
+    return characters or category_or_class(name, ignore_case)
 
 
 def named_value(name: str, value: str, ignore_case: bool) -> str | None:
@@ -136,9 +136,9 @@ def _unicode_property(name: str, ignore_case: bool) -> str | None:
     return _cased(_BINARY.get(plain) or _POSIX.get(name), name, ignore_case)
 
 
-def _cased(found: str | None, name: str, ignore_case: bool) -> str | None:
+def _cased(characters: str | None, name: str, ignore_case: bool) -> str | None:
     cased = name in ("LOWER", "UPPER", "LOWERCASE", "UPPERCASE", "TITLECASE")
-    return _ANY_CASE if found and cased and ignore_case else found
+    return _ANY_CASE if characters and cased and ignore_case else characters
 
 
 @cache
@@ -147,9 +147,9 @@ def _of_unicode(kind: str, value: str) -> str | None:
         return None
     import regex
 
-    found = rf"[\p{{{kind}={value}}}]"
+    characters = rf"[\p{{{kind}={value}}}]"
     try:
-        regex.compile(found, regex.V1)
+        regex.compile(characters, regex.V1)
     except regex.error:
         return None
-    return found
+    return characters

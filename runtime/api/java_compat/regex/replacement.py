@@ -56,8 +56,8 @@ class Replacement:
         return match[number], end
 
     def _named(self, match: regex.Match[str], start: int) -> tuple[str | None, int]:
-        found = _NAME.match(self._text, start)
-        name = found[0] if found is not None else ""
+        name_match = _NAME.match(self._text, start)
+        name = name_match[0] if name_match is not None else ""
         end = start + len(name)
         if not name:
             raise IllegalArgumentError("named capturing group has 0 length name")

@@ -153,7 +153,9 @@ def selected(values: ValueBatch, places: Sequence[int]) -> ValueBatch:
         columns = values.columns
     except MixedBatchError:
         return ValueBatch(values.schema, _at(values.rows, places))
-    return ValueBatch.struct(values.schema, {name: _at(one, places) for name, one in columns.items()}, len(places))
+    return ValueBatch.struct(
+        values.schema, {name: _at(column, places) for name, column in columns.items()}, len(places)
+    )
 
 
 def _at(column: Column, places: Sequence[int]) -> Column:

@@ -28,8 +28,8 @@ class _Compressions:
     """Recommends the compressions of the chosen format."""
 
     def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:
-        found = parsed.get(FORMAT)
-        return list(COMPRESSIONS[FileFormat(found)]) if found else []
+        file_format = parsed.get(FORMAT)
+        return list(COMPRESSIONS[FileFormat(file_format)]) if file_format else []
 
     def visible(self, name: str, parsed: Mapping[str, Any]) -> bool:
         return True
@@ -58,18 +58,18 @@ def compression_problem(file_format: FileFormat, compression: str) -> str | None
     return f"Invalid value {compression} for configuration {COMPRESSION}: {file_format} supports {', '.join(known)}"
 
 
-def conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+def conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
     """The errors of keys that do not fit each other (ConfigDef)."""
     errors: dict[str, str] = {}
-    if found.get(FORMAT) and found.get(COMPRESSION):
-        problem = compression_problem(FileFormat(found[FORMAT]), found[COMPRESSION])
+    if parsed.get(FORMAT) and parsed.get(COMPRESSION):
+        problem = compression_problem(FileFormat(parsed[FORMAT]), parsed[COMPRESSION])
         if problem is not None:
             errors[COMPRESSION] = problem
-    if found.get("s3.access.key.id") and not found.get("s3.secret.access.key"):
+    if parsed.get("s3.access.key.id") and not parsed.get("s3.secret.access.key"):
         errors["s3.secret.access.key"] = (
             'Missing required configuration "s3.secret.access.key": the access key needs its secret'
         )
-    if str(found.get("url", "")).startswith(("abfs:", "abfss:")) and not found.get("azure.account.name"):
+    if str(parsed.get("url", "")).startswith(("abfs:", "abfss:")) and not parsed.get("azure.account.name"):
         errors["azure.account.name"] = 'Missing required configuration "azure.account.name", which abfs:// URLs need'
     return errors
 

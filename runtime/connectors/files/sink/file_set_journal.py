@@ -42,7 +42,7 @@ class FileSetJournal:
         """Stores the end of a file set. Ends before `start`, the offset from which the task has read, are dropped."""
         if end not in self._ends:
             insort(self._ends, end)
-        self._ends = [one for one in self._ends if one > start][-_MOST:]
+        self._ends = [end for end in self._ends if end > start][-_MOST:]
         text = orjson.dumps({"ends": self._ends})
         self._owner.write(self._path, partial(_put, text))
 

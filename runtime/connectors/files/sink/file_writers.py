@@ -127,8 +127,8 @@ def _json(value: Any) -> str:
 
 
 def _plain(column: Any) -> list[Any]:
-    found: list[Any] = column.to_pylist(maps_as_pydicts="strict")
-    return found
+    rows: list[Any] = column.to_pylist(maps_as_pydicts="strict")
+    return rows
 
 
 _AVRO = {

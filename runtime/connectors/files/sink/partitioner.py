@@ -26,12 +26,12 @@ def field_column(values: ValueBatch, path: str) -> Column:
     first, *rest = path.split(".")
     try:
         column = values.columns.get(first)
-        found: Column = [None] * values.count if column is None else column
+        selected: Column = [None] * values.count if column is None else column
     except MixedBatchError:
-        found = [_field(row, first) for row in values.rows]
+        selected = [_field(row, first) for row in values.rows]
     for name in rest:
-        found = [_field(value, name) for value in found]
-    return found
+        selected = [_field(value, name) for value in selected]
+    return selected
 
 
 def _field(value: Any, name: str) -> Any:

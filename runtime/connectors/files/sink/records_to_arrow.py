@@ -37,10 +37,10 @@ class ArrowConversion:
                 return _without_fields(values.count)
             columns = values.columns if schema.type is Type.STRUCT else {VALUE: values.rows}
             return pa.RecordBatch.from_arrays([_typed(columns[field.name], field) for field in arrow], schema=arrow)
-        found = _columns(values)
-        if not found:
+        named = _columns(values)
+        if not named:
             return _without_fields(values.count)
-        return pa.RecordBatch.from_arrays([_inferred(column) for column in found.values()], names=list(found))
+        return pa.RecordBatch.from_arrays([_inferred(column) for column in named.values()], names=list(named))
 
 
 def _arrow_schema(schema: Schema) -> Any:

@@ -60,8 +60,8 @@ class FileCursor:
     @property
     def offset(self) -> dict[str, Any]:
         """The offset with which reading resumes here."""
-        found = {name: getattr(self, name) for name in _KEYS}
-        return {name: value for name, value in found.items() if value is not None and value is not False}
+        fields = {name: getattr(self, name) for name in _KEYS}
+        return {name: value for name, value in fields.items() if value is not None and value is not False}
 
     @property
     def checked_row(self) -> int:

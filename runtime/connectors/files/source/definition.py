@@ -32,9 +32,9 @@ class _ArchiveApplies:
         return parsed.get(FINISHED) == ARCHIVED
 
 
-def conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+def conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
     """The errors of keys that do not fit each other (ConfigDef)."""
-    problem = archive_problem(found)
+    problem = archive_problem(parsed)
     return {} if problem is None else {ARCHIVE: problem}
 
 

@@ -261,15 +261,15 @@ def _avro_document(document: Any) -> Any:
         return [_avro_document(branch) for branch in document]
     if not isinstance(document, Mapping):
         return document
-    found = {key: value for key, value in document.items() if not key.startswith("__")}
-    if found.get("logicalType") in _AVRO_TIMES:
-        found["type"], found["logicalType"] = _AVRO_TIMES[found["logicalType"]]
+    schema = {key: value for key, value in document.items() if not key.startswith("__")}
+    if schema.get("logicalType") in _AVRO_TIMES:
+        schema["type"], schema["logicalType"] = _AVRO_TIMES[schema["logicalType"]]
     for key in ("type", "items", "values"):
-        if isinstance(found.get(key), list | Mapping):
-            found[key] = _avro_document(found[key])
-    if "fields" in found:
-        found["fields"] = [{**field, "type": _avro_document(field["type"])} for field in found["fields"]]
-    return found
+        if isinstance(schema.get(key), list | Mapping):
+            schema[key] = _avro_document(schema[key])
+    if "fields" in schema:
+        schema["fields"] = [{**field, "type": _avro_document(field["type"])} for field in schema["fields"]]
+    return schema
 
 
 def _without_uuids(value: Any) -> Any:

@@ -26,14 +26,14 @@ class FileListing:
         """The files that exist now and are old enough."""
         newest = self._wall_clock() * 1000 - self._settings.minimum_age
         waits = self._settings.minimum_age > 0
-        found = [
+        files = [
             file
             for file in self._store.list_files()
             if self._is_own(file.path) and not (waits and file.modified is not None and file.modified > newest)
         ]
         if self._settings.by_time:
-            return sorted(found, key=lambda file: (file.modified or 0, file.path))
-        return sorted(found, key=lambda file: file.path)
+            return sorted(files, key=lambda file: (file.modified or 0, file.path))
+        return sorted(files, key=lambda file: file.path)
 
     def _is_own(self, path: str) -> bool:
         return self._matches(path) and task_of(path, self._settings.tasks) == self._settings.task
@@ -53,8 +53,8 @@ def path_matcher(settings: FilesSourceSettings) -> Callable[[str], bool]:
     def matches(path: str) -> bool:
         if any(part.startswith(".") for part in path.split("/")):
             return False
-        found = LimitedMatch(settings.pattern, compiled=pattern)(path)
-        return found and (settings.format is not None or format_of(path) is not None)
+        matches = LimitedMatch(settings.pattern, compiled=pattern)(path)
+        return matches and (settings.format is not None or format_of(path) is not None)
 
     return matches
 

@@ -101,12 +101,12 @@ class OpenedFile:
             if cursor.size is not None and file.size() < cursor.size:
                 raise self.changed(f"it has {file.size()} bytes, and had {cursor.size}")
             return Fingerprint()
-        found = Fingerprint.of_file(file, cursor.position or 0)
-        if found.position != cursor.position:
-            raise self.changed(f"it has {found.position} bytes, and {cursor.position} were read")
-        if found.check != cursor.fingerprint:
+        fingerprint = Fingerprint.of_file(file, cursor.position or 0)
+        if fingerprint.position != cursor.position:
+            raise self.changed(f"it has {fingerprint.position} bytes, and {cursor.position} were read")
+        if fingerprint.check != cursor.fingerprint:
             raise self.changed("its content differs from the content that was read")
-        return found
+        return fingerprint
 
     def changed(self, reason: str) -> ChangedError:
         """The error for a file whose content has changed."""

@@ -27,14 +27,14 @@ class Catalog:
             return []
         inspector = sa.inspect(connection)
         wanted = {kind.upper() for kind in types}
-        found: list[TableId] = []
+        tables: list[TableId] = []
         for schema in self._schemas(inspector):
             if not self._is_selected(schema or "", schema_pattern, connection):
                 continue
             names: list[str] = inspector.get_table_names(schema) if "TABLE" in wanted else []
             views: list[str] = inspector.get_view_names(schema) if "VIEW" in wanted else []
-            found += [TableId(schema, name) for name in (*names, *views)]
-        return found
+            tables += [TableId(schema, name) for name in (*names, *views)]
+        return tables
 
     def columns(self, connection: Connection, table: TableId) -> list[ColumnInfo]:
         """The columns of a table in their order; empty if it does not exist."""
@@ -61,9 +61,9 @@ class Catalog:
 
     def now(self, connection: Connection) -> dt.datetime:
         """The database's current time."""
-        found = connection.scalar(sa.select(sa.func.current_timestamp()))
-        assert isinstance(found, dt.datetime)
-        return found if found.tzinfo is not None else found.replace(tzinfo=dt.UTC)
+        now = connection.scalar(sa.select(sa.func.current_timestamp()))
+        assert isinstance(now, dt.datetime)
+        return now if now.tzinfo is not None else now.replace(tzinfo=dt.UTC)
 
     def timestamp_term(self, expression: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
         """An expression of a timestamp column as it is compared and sorted."""
@@ -73,16 +73,16 @@ class Catalog:
         """The parameter with which a timestamp column is compared; `moment` has a time zone."""
         return moment if kind is Kind.TIMESTAMP_TZ else moment.astimezone(zone).replace(tzinfo=None)
 
-    def type_of(self, found: Any) -> DatabaseType:
+    def type_of(self, column_type: Any) -> DatabaseType:
         """The type of a column from SQLAlchemy's."""
         for base, kind in _KINDS:
-            if isinstance(found, base):
+            if isinstance(column_type, base):
                 return DatabaseType(kind)
-        if isinstance(found, sa.Numeric | sa.Float):
-            return _numeric(found)
-        if isinstance(found, sa.DateTime):
-            return DatabaseType(Kind.TIMESTAMP_TZ if found.timezone else Kind.TIMESTAMP)
-        return DatabaseType(Kind.TEXT if isinstance(found, sa.String) else Kind.OTHER)
+        if isinstance(column_type, sa.Numeric | sa.Float):
+            return _numeric(column_type)
+        if isinstance(column_type, sa.DateTime):
+            return DatabaseType(Kind.TIMESTAMP_TZ if column_type.timezone else Kind.TIMESTAMP)
+        return DatabaseType(Kind.TEXT if isinstance(column_type, sa.String) else Kind.OTHER)
 
     def _is_selected(self, name: str, pattern: str | None, connection: Connection) -> bool:
         """Whether a schema matches JDBC's pattern; the default schema has no name."""
@@ -110,9 +110,9 @@ _KINDS: tuple[tuple[type | tuple[type, ...], Kind], ...] = (
 )
 
 
-def _numeric(found: sa.Numeric[Any] | sa.Float[Any]) -> DatabaseType:
-    if isinstance(found, sa.Float):
-        single = found.precision is not None and found.precision <= 24
+def _numeric(column_type: sa.Numeric[Any] | sa.Float[Any]) -> DatabaseType:
+    if isinstance(column_type, sa.Float):
+        single = column_type.precision is not None and column_type.precision <= 24
         return DatabaseType(Kind.FLOAT32 if single else Kind.FLOAT64)
-    precision = found.precision
-    return DatabaseType(Kind.DECIMAL, precision, found.scale or 0 if precision is not None else found.scale)
+    precision = column_type.precision
+    return DatabaseType(Kind.DECIMAL, precision, column_type.scale or 0 if precision is not None else column_type.scale)

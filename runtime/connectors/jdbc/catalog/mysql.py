@@ -25,49 +25,51 @@ class MySqlCatalog(Catalog):
     def tables(
         self, connection: Connection, types: Iterable[str], schema_pattern: str | None, catalog_pattern: str | None
     ) -> list[TableId]:
-        found = super().tables(connection, types, schema_pattern or catalog_pattern, None)
+        tables = super().tables(connection, types, schema_pattern or catalog_pattern, None)
         if schema_pattern or catalog_pattern or not connection.engine.url.database:
-            return found
-        return [table for table in found if table.schema is None]
+            return tables
+        return [table for table in tables if table.schema is None]
 
     def now(self, connection: Connection) -> dt.datetime:
-        found = connection.exec_driver_sql("SELECT CURRENT_TIMESTAMP(6)").scalar()
-        assert isinstance(found, dt.datetime)
-        return found.replace(tzinfo=dt.UTC)
+        now = connection.exec_driver_sql("SELECT CURRENT_TIMESTAMP(6)").scalar()
+        assert isinstance(now, dt.datetime)
+        return now.replace(tzinfo=dt.UTC)
 
     def timestamp_value(self, moment: dt.datetime, kind: Kind, zone: dt.tzinfo) -> Any:
         """Drivers ignore the time zone of a parameter."""
         return moment.astimezone(dt.UTC if kind is Kind.TIMESTAMP_TZ else zone).replace(tzinfo=None)
 
-    def type_of(self, found: Any) -> DatabaseType:
-        if isinstance(found, sa.Integer):
-            return _integer(found)
-        if isinstance(found, mysql.YEAR):
+    def type_of(self, column_type: Any) -> DatabaseType:
+        if isinstance(column_type, sa.Integer):
+            return _integer(column_type)
+        if isinstance(column_type, mysql.YEAR):
             return DatabaseType(Kind.INT32)
-        if isinstance(found, mysql.BIT):
-            return DatabaseType(Kind.BOOLEAN if found.length in (None, 1) else Kind.BYTES)
-        if isinstance(found, mysql.TINYBLOB | mysql.MEDIUMBLOB | mysql.LONGBLOB):
+        if isinstance(column_type, mysql.BIT):
+            return DatabaseType(Kind.BOOLEAN if column_type.length in (None, 1) else Kind.BYTES)
+        if isinstance(column_type, mysql.TINYBLOB | mysql.MEDIUMBLOB | mysql.LONGBLOB):
             return DatabaseType(Kind.BYTES)
-        if isinstance(found, mysql.FLOAT):
+        if isinstance(column_type, mysql.FLOAT):
             return DatabaseType(Kind.FLOAT32)
-        return DatabaseType(Kind.TIMESTAMP_TZ) if isinstance(found, sa.TIMESTAMP) else super().type_of(found)
+        return (
+            DatabaseType(Kind.TIMESTAMP_TZ) if isinstance(column_type, sa.TIMESTAMP) else super().type_of(column_type)
+        )
 
     def _is_selected(self, name: str, pattern: str | None, connection: Connection) -> bool:
         """The database of the connection has no name in a TableId."""
         return super()._is_selected(name or str(connection.engine.url.database or ""), pattern, connection)
 
 
-def _integer(found: Any) -> DatabaseType:
+def _integer(column_type: Any) -> DatabaseType:
     """TINYINT(1) is the type that BOOLEAN stands for. Unsigned numbers need the next larger type."""
-    unsigned = bool(getattr(found, "unsigned", False))
-    if isinstance(found, mysql.TINYINT):
-        if found.display_width == 1:
+    unsigned = bool(getattr(column_type, "unsigned", False))
+    if isinstance(column_type, mysql.TINYINT):
+        if column_type.display_width == 1:
             return DatabaseType(Kind.BOOLEAN)
         return DatabaseType(Kind.INT16 if unsigned else Kind.INT8)
-    if isinstance(found, sa.SmallInteger):
+    if isinstance(column_type, sa.SmallInteger):
         return DatabaseType(Kind.INT32 if unsigned else Kind.INT16)
-    if isinstance(found, sa.BigInteger):
+    if isinstance(column_type, sa.BigInteger):
         return DatabaseType(Kind.DECIMAL, _UNSIGNED_BIGINT_DIGITS, 0) if unsigned else DatabaseType(Kind.INT64)
-    if isinstance(found, mysql.MEDIUMINT):
+    if isinstance(column_type, mysql.MEDIUMINT):
         return DatabaseType(Kind.INT32)
     return DatabaseType(Kind.INT64 if unsigned else Kind.INT32)

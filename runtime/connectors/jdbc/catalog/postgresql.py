@@ -92,20 +92,20 @@ class PostgresCatalog(Catalog):
         driver: Any = connection.connection.driver_connection
         with driver.cursor() as cursor:
             cursor.execute(f"SELECT * FROM ({query}) AS headrace_query LIMIT 0")
-            found = cursor.pgresult
+            result = cursor.pgresult
             columns = [
-                (column.name, column.type_code, found.fmod(index)) for index, column in enumerate(cursor.description)
+                (column.name, column.type_code, result.fmod(index)) for index, column in enumerate(cursor.description)
             ]
         self._learn(connection, {oid for _, oid, _ in columns})
         return [ColumnInfo(name, self._type(oid, modifier)) for name, oid, modifier in columns]
 
     def now(self, connection: Connection) -> dt.datetime:
-        found = connection.scalar(text("SELECT clock_timestamp()"))
-        assert isinstance(found, dt.datetime)
-        return found
+        now = connection.scalar(text("SELECT clock_timestamp()"))
+        assert isinstance(now, dt.datetime)
+        return now
 
-    def type_of(self, found: Any) -> DatabaseType:
-        return DatabaseType(Kind.OTHER) if isinstance(found, sa.ARRAY) else super().type_of(found)
+    def type_of(self, column_type: Any) -> DatabaseType:
+        return DatabaseType(Kind.OTHER) if isinstance(column_type, sa.ARRAY) else super().type_of(column_type)
 
     def _learn(self, connection: Connection, oids: set[int]) -> None:
         """Reads the descriptions of types, and of those that they are based on."""

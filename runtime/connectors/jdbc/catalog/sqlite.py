@@ -30,8 +30,8 @@ class SqliteCatalog(Catalog):
         return [ColumnInfo(column["name"], self.type_of(column["type"])) for column in columns]
 
     def now(self, connection: Connection) -> dt.datetime:
-        found = connection.exec_driver_sql("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')").scalar()
-        return dt.datetime.fromisoformat(str(found)).replace(tzinfo=dt.UTC)
+        now = connection.exec_driver_sql("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')").scalar()
+        return dt.datetime.fromisoformat(str(now)).replace(tzinfo=dt.UTC)
 
     def timestamp_term(self, expression: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
         of_number = sa.func.strftime(_FORMAT, sa.cast(expression, sa.REAL) / 1000.0, "unixepoch")
@@ -43,11 +43,15 @@ class SqliteCatalog(Catalog):
         local = moment.astimezone(zone).replace(tzinfo=None)
         return local.isoformat(" ", "milliseconds")
 
-    def type_of(self, found: Any) -> DatabaseType:
-        if isinstance(found, sa.types.NullType):
+    def type_of(self, column_type: Any) -> DatabaseType:
+        if isinstance(column_type, sa.types.NullType):
             return DatabaseType(Kind.OTHER)
-        if isinstance(found, sa.Integer):  # of 64 bits, whatever the declared type
+        if isinstance(column_type, sa.Integer):  # of 64 bits, whatever the declared type
             return DatabaseType(Kind.INT64)
-        if isinstance(found, sa.Float):
+        if isinstance(column_type, sa.Float):
             return DatabaseType(Kind.FLOAT64)
-        return DatabaseType(Kind.TIMESTAMP) if isinstance(found, DATETIME | sa.DateTime) else super().type_of(found)
+        return (
+            DatabaseType(Kind.TIMESTAMP)
+            if isinstance(column_type, DATETIME | sa.DateTime)
+            else super().type_of(column_type)
+        )

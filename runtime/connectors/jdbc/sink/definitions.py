@@ -33,20 +33,22 @@ class Definitions:
 
     def create(self, table: TableId, fields: Sequence[RowField]) -> str:
         """CREATE TABLE for these fields; ConnectError for a field whose type is unknown."""
-        columns = [self._column(table, one) for one in fields]
+        columns = [self._column(table, field) for field in fields]
         made = sa.Table(self._name(table.name), sa.MetaData(), *columns, schema=self._schema(table))
         return self._text(CreateTable(made, if_not_exists=True))
 
     def add(self, table: TableId, fields: Sequence[RowField]) -> list[str]:
         """ALTER TABLE for these fields; ConnectError for a required field without a default."""
         statements = []
-        for one in fields:
-            if one.schema is not None and not one.schema.optional and one.schema.default is None:
+        for field in fields:
+            if field.schema is not None and not field.schema.optional and field.schema.default is None:
                 raise ConnectError(
-                    f"The table {table} has no column {one.name}, and it cannot be added because the field is required "
-                    "and has no default: add the column, or make the field optional"
+                    f"The table {table} has no column {field.name}, and it cannot be added because the field is "
+                    "required and has no default: add the column, or make the field optional"
                 )
-            made = sa.Table(self._name(table.name), sa.MetaData(), self._column(table, one), schema=self._schema(table))
+            made = sa.Table(
+                self._name(table.name), sa.MetaData(), self._column(table, field), schema=self._schema(table)
+            )
             name = self._dialect.identifier_preparer.format_table(made)
             keyword = "ADD" if self._dialect.name in ("oracle", "mssql") else "ADD COLUMN"
             statements.append(f"ALTER TABLE {name} {keyword} {self._text(CreateColumn(made.columns[0]))}")
@@ -55,21 +57,21 @@ class Definitions:
     def _text(self, element: CreateTable | CreateColumn) -> str:
         return str(element.compile(dialect=self._dialect)).strip()
 
-    def _column(self, table: TableId, one: RowField) -> sa.Column[Any]:
-        if one.schema is None:
+    def _column(self, table: TableId, field: RowField) -> sa.Column[Any]:
+        if field.schema is None:
             raise ConnectError(
-                f"The column {one.name} of {table} cannot be created, since its records have no schema: create it, or "
-                "use a converter with schemas"
+                f"The column {field.name} of {table} cannot be created, since its records have no schema: create it, "
+                "or use a converter with schemas"
             )
-        default = _default(one.schema)
-        nullable = one.schema.optional and not one.key
+        default = _default(field.schema)
+        nullable = field.schema.optional and not field.key
         return sa.Column(
-            self._name(one.name),
-            self._type(one.schema, one.key),
+            self._name(field.name),
+            self._type(field.schema, field.key),
             nullable=nullable,
-            primary_key=one.key,
+            primary_key=field.key,
             autoincrement=False,
-            server_default=None if default is None or one.key else sa.literal(default),
+            server_default=None if default is None or field.key else sa.literal(default),
         )
 
     def _type(self, schema: Schema, key: bool = False) -> Any:
@@ -92,8 +94,8 @@ class Definitions:
 
     def _named_type(self, schema: Schema) -> Any:
         postgres = self._dialect.name == "postgresql"
-        if self._is_mysql and (found := _mysql_type(schema)) is not None:
-            return found
+        if self._is_mysql and (mysql_type := _mysql_type(schema)) is not None:
+            return mysql_type
         if is_decimal(schema):
             return _any_numeric(schema) if postgres else sa.Numeric(38, int(schema.parameter("scale") or 10))
         if is_timestamp(schema):

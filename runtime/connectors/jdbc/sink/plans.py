@@ -78,34 +78,34 @@ class Plans:
         columns = self._columns.get(table) or self._described(connection, table)
         if not columns:
             columns = self._created(connection, table, fields)
-        missing = [one for one in fields if self._name(one) not in columns]
+        missing = [field for field in fields if self._name(field) not in columns]
         if missing:
             columns = self._described(connection, table)
-            missing = [one for one in fields if self._name(one) not in columns]
+            missing = [field for field in fields if self._name(field) not in columns]
         if missing and not self._settings.evolve:
-            names = ", ".join(one.name for one in missing)
+            names = ", ".join(field.name for field in missing)
             return DataError(f"The table {table} has no column {names}: add it, or set auto.evolve=true")
         if missing:
             columns = self._extended(connection, table, missing)
         writer = self._writer(segment)
         writer.prepare(connection)
-        types = [columns[self._name(one)].type for one in fields]
-        converters = [converter(one.schema, kind, self._style) for one, kind in zip(fields, types, strict=True)]
+        types = [columns[self._name(field)].type for field in fields]
+        converters = [converter(field.schema, kind, self._style) for field, kind in zip(fields, types, strict=True)]
         return Plan(writer, tuple(converters))
 
     def _described(self, connection: Connection, table: TableId) -> Columns:
         folded = table
         if not self._settings.quote and self._dialect == "postgresql":
             folded = TableId(table.schema and table.schema.lower(), table.name.lower())
-        found = self._catalog.columns(connection, folded)
+        infos = self._catalog.columns(connection, folded)
         columns = self._columns[table] = {
-            info.name if self._settings.quote else info.name.lower(): info for info in found
+            info.name if self._settings.quote else info.name.lower(): info for info in infos
         }
         return columns
 
-    def _name(self, one: RowField) -> str:
+    def _name(self, field: RowField) -> str:
         """The key of a field's column in Columns; the database folds names that are not quoted."""
-        return one.name if self._settings.quote else one.name.lower()
+        return field.name if self._settings.quote else field.name.lower()
 
     def _created(self, connection: Connection, table: TableId, fields: Sequence[RowField]) -> Columns:
         if not self._settings.create:
@@ -135,8 +135,8 @@ class Plans:
         return columns
 
     def _writer(self, segment: Segment) -> RowWriter:
-        names = [one.name for one in segment.fields]
-        keys = [one.name for one in segment.fields if one.key]
+        names = [field.name for field in segment.fields]
+        keys = [field.name for field in segment.fields if field.key]
         mode, quote = self._settings.insert_mode, self._settings.quote
         if self._copies:
             return CopyWriter(segment.table, names, keys, mode, quote)

@@ -59,8 +59,8 @@ class _Part(Sequence[SinkRecord]):
         return len(self._range)
 
     def __getitem__(self, index: Any) -> Any:
-        found = self._range[index]
-        return _Part(self._records, found.start, found.stop) if isinstance(found, range) else self._records[found]
+        place = self._range[index]
+        return _Part(self._records, place.start, place.stop) if isinstance(place, range) else self._records[place]
 
 
 class Rows:
@@ -81,10 +81,10 @@ class Rows:
         return list(self._of_records(records))
 
     def table_of(self, topic: str) -> TableId:
-        found = self._tables.get(topic)
-        if found is None:
-            found = self._tables[topic] = parse_table(self._settings.table_format.replace("${topic}", topic))
-        return found
+        table = self._tables.get(topic)
+        if table is None:
+            table = self._tables[topic] = parse_table(self._settings.table_format.replace("${topic}", topic))
+        return table
 
     def _of_batch(self, batch: SinkBatch) -> Segment:
         topic, values = batch.topic, batch.values
@@ -135,10 +135,10 @@ class Rows:
                 f"The record {self._settings.key_mode[7:]} has no field {missing[0]}, which pk.fields names"
             )
         fields = [RowField(name, _schema_of(part, name), True) for name in names]
-        return fields, [self._filled(one.schema, columns[one.name]) for one in fields]
+        return fields, [self._filled(field.schema, columns[field.name]) for field in fields]
 
     def _add_values(self, fields: list[RowField], columns: list[Column], values: ValueBatch) -> None:
-        keys, wanted = {one.name for one in fields}, self._settings.fields
+        keys, wanted = {field.name for field in fields}, self._settings.fields
         for name, column in _columns_of(values).items():
             if name in keys or (wanted and name not in wanted):
                 continue
@@ -224,7 +224,7 @@ def _shape(record: SinkRecord) -> Any:
 
 def _key_shape(record: SinkRecord) -> Any:
     schema = record.key_schema
-    return None if schema is None else (schema.type, schema.name, tuple(one.name for one in schema.fields))
+    return None if schema is None else (schema.type, schema.name, tuple(field.name for field in schema.fields))
 
 
 def _structured(values: ValueBatch) -> bool:

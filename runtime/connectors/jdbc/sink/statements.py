@@ -181,12 +181,12 @@ class StatementWriter:
 
     def _update_or_insert(self, connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
         insert = sa.insert(self._table).values(self._values(self._names))
-        found = sa.select(sa.literal(1)).select_from(self._table).where(*self._matches())
+        query = sa.select(sa.literal(1)).select_from(self._table).where(*self._matches())
         update = self._update() if self._others else None
         for row in rows:
             if update is not None:
                 exists = connection.execute(update, row).rowcount > 0
             else:
-                exists = connection.execute(found, row).first() is not None
+                exists = connection.execute(query, row).first() is not None
             if not exists:
                 connection.execute(insert, row)

@@ -66,13 +66,13 @@ class CommitDoubt:
 
     def _status(self, connection: Connection) -> str | None:
         try:
-            found: str | None = connection.scalar(text("SELECT txid_status(:number)"), {"number": self.transaction})
+            status: str | None = connection.scalar(text("SELECT txid_status(:number)"), {"number": self.transaction})
         except DBAPIError as error:
             if getattr(error.orig, "sqlstate", None) != _UNKNOWN_TRANSACTION:
                 raise
-            found = None
+            status = None
         connection.rollback()
-        return found
+        return status
 
 
 def _place(record: SinkRecord) -> tuple[str, int | None, int]:
@@ -185,7 +185,7 @@ class SinkWrites:
 
     def _apply(self, connection: Connection, plan: Plan, segment: Segment) -> None:
         columns = plan.converted(segment)
-        keys = [column for one, column in zip(segment.fields, columns, strict=True) if one.key]
+        keys = [column for field, column in zip(segment.fields, columns, strict=True) if field.key]
         if any(None in column for column in keys):
             raise ValueError("a column of the primary key is null")
         if self._settings.insert_mode is InsertMode.INSERT or not keys:

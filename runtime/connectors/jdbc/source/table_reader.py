@@ -284,8 +284,8 @@ class TableReader:
             raise ConnectError(f"{self.name} has no column {error.args[0]}") from None
         kinds = {info.name: info.type.kind for info in self._infos or ()}
         zone = zone_of(kinds.get(names[0], Kind.TIMESTAMP), self._settings.mapping.zone)
-        found = columns[0] if len(columns) == 1 else [_first(row) for row in zip(*columns, strict=True)]
-        return [as_instant(value, zone) for value in found]
+        timestamps = columns[0] if len(columns) == 1 else [_first(row) for row in zip(*columns, strict=True)]
+        return [as_instant(value, zone) for value in timestamps]
 
     def _times_of(self, rows: Sequence[Row]) -> list[dt.datetime]:
         if not rows:
@@ -307,10 +307,10 @@ def _complete(
 ) -> list[dt.datetime | None]:
     """For each row the latest timestamp of which all rows have been read. `following` is the timestamp of the row after
     these, None at the end of the statement."""
-    found: list[dt.datetime | None] = []
+    completed: list[dt.datetime | None] = []
     done = before
     for moment, after in zip(times, [*times[1:], following], strict=True):
         if after is None or after > moment:
             done = moment
-        found.append(done)
-    return found
+        completed.append(done)
+    return completed

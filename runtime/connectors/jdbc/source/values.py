@@ -91,22 +91,22 @@ def source_column(info: ColumnInfo, mapping: ValueMapping) -> SourceColumn:
     return SourceColumn(info.name, info.type, schema, leaf in _CAST, convert)
 
 
-def _mapped(found: DatabaseType, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
-    kind, exact = found.kind, mapping.exact_driver
+def _mapped(database_type: DatabaseType, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
+    kind, exact = database_type.kind, mapping.exact_driver
     if kind in _PLAIN:
         if kind is Kind.BYTES:
             return Schema(Type.BYTES), None if exact else bytes
         return Schema(_PLAIN[kind]), None if exact else _PYTHON[kind]
     if kind is Kind.DECIMAL:
-        return _decimal(found, mapping)
+        return _decimal(database_type, mapping)
     if kind in TIMESTAMPS:
         return _timestamp(kind, mapping)
     if kind is Kind.DATE:
         return DATE_SCHEMA, None if exact else as_date
     if kind is Kind.TIME:
         return TIME_SCHEMA, None if exact else as_time
-    if kind is Kind.ARRAY and found.element is not None:
-        return _array(found.element, mapping)
+    if kind is Kind.ARRAY and database_type.element is not None:
+        return _array(database_type.element, mapping)
     name = {Kind.UUID: UUID_NAME, Kind.JSON: JSON_NAME}.get(kind)
     schema = Schema(Type.STRING, name=name, version=1 if name else None)
     return schema, None if exact else as_text
@@ -127,8 +127,8 @@ def _array(element: DatabaseType, mapping: ValueMapping) -> tuple[Schema, Conver
     return array, nested
 
 
-def _decimal(found: DatabaseType, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
-    precision, scale, numeric = found.precision, found.scale, mapping.numeric
+def _decimal(database_type: DatabaseType, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
+    precision, scale, numeric = database_type.precision, database_type.scale, mapping.numeric
     fitting = numeric in (NumericMapping.BEST_FIT, NumericMapping.BEST_FIT_EAGER_DOUBLE)
     if precision is None and scale is None:
         return (Schema(Type.FLOAT64), float) if fitting else (Schema(Type.STRING), _decimal_text)
@@ -260,10 +260,10 @@ _INFERRED: dict[type, Kind] = {
 
 def inferred(name: str, column: Column) -> ColumnInfo:
     """A column whose type the database does not tell, from the values of a batch; text if they are of several types."""
-    found = set(map(type, column)) - {type(None)}
-    if found == {int, float}:
+    types = set(map(type, column)) - {type(None)}
+    if types == {int, float}:
         return ColumnInfo(name, DatabaseType(Kind.FLOAT64))
-    kind = _INFERRED.get(found.pop(), Kind.TEXT) if len(found) == 1 else Kind.TEXT
+    kind = _INFERRED.get(types.pop(), Kind.TEXT) if len(types) == 1 else Kind.TEXT
     if kind is Kind.TIMESTAMP and any(value is not None and value.tzinfo is not None for value in column):
         kind = Kind.TIMESTAMP_TZ
     return ColumnInfo(name, DatabaseType(kind))

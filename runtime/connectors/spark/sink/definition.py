@@ -39,14 +39,14 @@ _MERGE_SCHEMA = "mergeSchema"
 _TARGET, _ROWS, _BATCHES = "Target", "Rows", "Batches"
 
 
-def target_conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+def target_conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
     """The errors of keys that do not fit each other (ConfigDef)."""
-    kind = str(found.get(FORMAT) or "").lower()
-    if found.get(PATH) and found.get(TABLE):
+    kind = str(parsed.get(FORMAT) or "").lower()
+    if parsed.get(PATH) and parsed.get(TABLE):
         return {TABLE: f"Set either {PATH} or {TABLE}, not both"}
-    if kind == Staging.ICEBERG and not found.get(TABLE):
+    if kind == Staging.ICEBERG and not parsed.get(TABLE):
         return {TABLE: f'Missing required configuration "{TABLE}": Iceberg tables belong to a catalog'}
-    if kind in (*FILE_FORMATS, Staging.DELTA) and not (found.get(PATH) or found.get(TABLE)):
+    if kind in (*FILE_FORMATS, Staging.DELTA) and not (parsed.get(PATH) or parsed.get(TABLE)):
         return {PATH: f'Missing required configuration "{PATH}": the format {kind} writes files (or set {TABLE})'}
     return {}
 

@@ -131,7 +131,9 @@ class SparkSinkTask(SinkTask):
         batch = self._batch
         if batch is None:
             return
-        batch.confirmed.update(tp for tp, one in offsets.items() if getattr(one, "metadata", "") == batch.id)
+        batch.confirmed.update(
+            tp for tp, committed in offsets.items() if getattr(committed, "metadata", "") == batch.id
+        )
         if batch.confirmed >= batch.ends.keys():
             self._published = (batch.ends.keys(), self._request("publish", batch=batch.id))
             self._batch = None
@@ -171,12 +173,12 @@ class SparkSinkTask(SinkTask):
         if self._known is None:
             return
         wait([self._known], _SESSION_WAIT)
-        found = _result(self._known)
+        schema = _result(self._known)
         self._known = None
-        if found is not None:
+        if schema is not None:
             from runtime.connectors.spark.sink.spark_batch import from_text
 
-            self._columns.know(from_text(found))
+            self._columns.know(from_text(schema))
 
     def _collect(self, chunk: Chunk) -> None:
         tp = chunk.tp
@@ -235,7 +237,7 @@ class SparkSinkTask(SinkTask):
         """Takes notice of finished requests. Raises the errors that end the task."""
         from runtime.connectors.spark.sink.spark_batch import BatchState
 
-        for check in [one for one in self._checks if one.done()]:
+        for check in [check for check in self._checks if check.done()]:
             self._checks.remove(check)
             try:
                 left = _result(check)

@@ -30,11 +30,11 @@ _DEFAULT_FORMAT = "parquet"
 _SOURCE, _RECORDS, _BATCHES = "Source", "Records", "Batches"
 
 
-def source_conflicts(found: Mapping[str, Any]) -> dict[str, str]:
+def source_conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
     """The errors of keys that do not fit each other (ConfigDef)."""
-    if found.get(TABLE) and (found.get(PATH) or found.get(FORMAT)):
+    if parsed.get(TABLE) and (parsed.get(PATH) or parsed.get(FORMAT)):
         return {TABLE: f"Set either {TABLE}, or {FORMAT} and {PATH}, not both"}
-    if not any(found.get(key) for key in (FORMAT, PATH, TABLE, SQL)):
+    if not any(parsed.get(key) for key in (FORMAT, PATH, TABLE, SQL)):
         return {FORMAT: f'Missing required configuration "{FORMAT}" (or set {PATH}, {TABLE} or {SQL})'}
     return {}
 

@@ -65,8 +65,8 @@ class RowPosition:
 
     def offset(self) -> dict[str, Any]:
         """The position as a source offset."""
-        found: dict[str, Any] = {_CHECKPOINT: self.checkpoint, _BATCH: self.batch}
-        return {**found, _ROWS: self.rows, _SPOOL: self.spool} if self.rows else found
+        offset: dict[str, Any] = {_CHECKPOINT: self.checkpoint, _BATCH: self.batch}
+        return {**offset, _ROWS: self.rows, _SPOOL: self.spool} if self.rows else offset
 
 
 def repeat_advice(batch: int) -> str:

@@ -122,13 +122,13 @@ class SparkSourceTask(SourceTask):
     def _take_response(self, response: Future[Any]) -> None:
         self._response = None
         try:
-            found = response.result()
+            document = response.result()
             if self._state is SourceState.OPENING:
-                self._checkpoint = found["checkpoint"]
+                self._checkpoint = document["checkpoint"]
                 self._ask_for_batch()
             else:
-                self._begin(found["batch"], found["spool"], found["files"])
-                self.metrics_owner.count(self._count, found["seconds"])
+                self._begin(document["batch"], document["spool"], document["files"])
+                self.metrics_owner.count(self._count, document["seconds"])
         except SparkRequestError as error:
             self._failed(error)
 

@@ -76,5 +76,5 @@ class DeltaBatches(StagedFiles):
 
 def _location(session: Any, table: str) -> str:
     """The path of a table of a catalog. AnalysisException if it does not exist or belongs to another format."""
-    found = session._jvm.io.delta.tables.DeltaTable.forName(session._jsparkSession, table).detail().first()
-    return str(found.getString(found.fieldIndex("location")))
+    detail = session._jvm.io.delta.tables.DeltaTable.forName(session._jsparkSession, table).detail().first()
+    return str(detail.getString(detail.fieldIndex("location")))

@@ -73,8 +73,8 @@ class IcebergBranches(StagedBatches):
         snapshot = None if table is None else table.snapshot(self._prefix + batch)
         if snapshot is None or snapshot.summary().get(_BATCH) != batch:  # the one from which the branch was created
             return None
-        found: Ranges = json.loads(snapshot.summary()[_RANGES])
-        return found
+        ranges: Ranges = json.loads(snapshot.summary()[_RANGES])
+        return ranges
 
     def _loaded(self) -> Any:
         """The table as it is now; None if it does not exist."""

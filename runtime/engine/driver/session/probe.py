@@ -22,7 +22,7 @@ def failing_rows(session: Any, file: str, sql: str) -> list[tuple[int, str]]:
 
     rows = parquet.read_table(file)
     part = Path(f"{file}.part")
-    found: list[tuple[int, str]] = []
+    failures: list[tuple[int, str]] = []
     waiting = [(0, rows.num_rows)]
     try:
         while waiting:
@@ -35,12 +35,12 @@ def failing_rows(session: Any, file: str, sql: str) -> list[tuple[int, str]]:
                 middle = (start + end) // 2
                 waiting += [(middle, end), (start, middle)]
                 continue
-            found.append((start, message))
-            if len(found) > MOST_FAILING:
+            failures.append((start, message))
+            if len(failures) > MOST_FAILING:
                 raise TooManyRowsError(f"The query fails for more than {MOST_FAILING} rows of a batch: {message}")
     finally:
         part.unlink(missing_ok=True)
-    return found
+    return failures
 
 
 def _failure(session: Any, file: str, sql: str) -> str | None:

@@ -60,9 +60,9 @@ def _causes(error: BaseException) -> Iterator[str]:
     """The messages of the causes in the JVM, outermost first."""
     from py4j.protocol import Py4JJavaError
 
-    found = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)  # of PySpark
+    cause = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)  # of PySpark
     depth = 0
-    while found is not None and depth < 16:
-        found, depth = found.getCause(), depth + 1
-        if found is not None:
-            yield _first_line(str(found.getMessage() or found.getClass().getName()))
+    while cause is not None and depth < 16:
+        cause, depth = cause.getCause(), depth + 1
+        if cause is not None:
+            yield _first_line(str(cause.getMessage() or cause.getClass().getName()))

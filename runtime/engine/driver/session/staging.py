@@ -141,8 +141,8 @@ class StagedFiles(StagedBatches):
         return [str(status.getPath().getName()) for status in self._fs.listStatus(self._folder)]
 
     def ranges(self, batch: str) -> Ranges | None:
-        found: Ranges | None = self.load(batch, _MARKER)
-        return found
+        ranges: Ranges | None = self.load(batch, _MARKER)
+        return ranges
 
     def _files(self, data: Any) -> Iterator[Any]:
         if not self._fs.exists(data):
@@ -180,13 +180,13 @@ def is_committed(batch: str, ranges: Ranges, positions: Sequence[StartPosition])
 
     If offsets were altered after the task was killed, the metadata is gone. Then the records before the new offset may
     have been committed, and publishing them loses nothing; records that are read again are discarded."""
-    found = [
+    committed = [
         (position, ranges[position.topic][str(position.partition)])
         for position in positions
         if str(position.partition) in ranges.get(position.topic, {})
     ]
-    if not found:
+    if not committed:
         return None
-    if any(position.metadata == batch for position, _ in found):
+    if any(position.metadata == batch for position, _ in committed):
         return True
-    return any(not position.metadata and position.offset > start for position, (start, _) in found)
+    return any(not position.metadata and position.offset > start for position, (start, _) in committed)

@@ -26,21 +26,21 @@ def loggers() -> Iterator[Loggers]:
 
 
 def test_the_first_level_of_a_logger_is_a_change_even_if_it_equals_the_roots(loggers: Loggers) -> None:
-    root = str(loggers.one("root")["level"])
+    root = str(loggers.logger("root")["level"])
     assert loggers.set_here(NAME, root.lower()) == [NAME]
-    assert loggers.one(NAME) == {"level": root, "last_modified": 1500}
+    assert loggers.logger(NAME) == {"level": root, "last_modified": 1500}
     assert loggers.set_here(NAME, root) == []
 
 
 def test_setting_the_inherited_level_of_a_logger_is_not_a_change(loggers: Loggers) -> None:
     loggers.set_here(NAME, "DEBUG")
     assert loggers.set_here(f"{NAME}.a", "DEBUG") == []
-    assert loggers.one(f"{NAME}.a") == {"level": "DEBUG", "last_modified": None}
+    assert loggers.logger(f"{NAME}.a") == {"level": "DEBUG", "last_modified": None}
     assert f"{NAME}.a" not in loggers.all()
     assert loggers.set_here(NAME, "TRACE") == [NAME, f"{NAME}.a"], "inheriting loggers change, too"
     with pytest.raises(NotFound):
-        loggers.one(f"{NAME}.a.b")
+        loggers.logger(f"{NAME}.a.b")
 
 
 def test_the_root_logger_is_found_in_any_spelling(loggers: Loggers) -> None:
-    assert loggers.one("ROOT") == loggers.one("root")
+    assert loggers.logger("ROOT") == loggers.logger("root")

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.console.command_context import command_context
 from tests.support.console.console_transports import InMemory
 from tui.client.calls import ApiCall, drive
 from tui.client.client import Connect
-from tui.commands.base import CommandContext, execute
+from tui.commands.base import execute
 from tui.commands.result import Result
-from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.errors import BadRequest, Conflict, HeadraceError, NotFound, ServerError, Unreachable, UsageError
 from tui.script.grammar import parse
@@ -118,11 +118,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def run(line: str, cluster: MemoryCluster, said: list[str] | None = None, answer: bool = True) -> Result:
         command, profile = parse(line), Profile(cluster.url, "memory")
         assert command is not None
-        context = CommandContext(
-            lambda: Connect(cluster), profile=lambda: profile, profiles=ContextsFile(Path("/nowhere/c.toml")),
-            read=lambda path: Path(path).read_text(), report=(said if said is not None else []).append,
+        context = command_context(
+            Connect(cluster),
+            profile,
+            read=lambda path: Path(path).read_text(),
+            report=(said if said is not None else []).append,
             confirm=lambda question: answer,
-        )  # fmt: skip
+        )
         return drive(execute(command, context))
 
     return run

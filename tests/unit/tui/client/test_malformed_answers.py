@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.console.command_context import command_context
 from tests.support.console.console_transports import InMemory
 from tests.unit.tui.scripted import expanded, status
 from tui.client.calls import ApiCall, drive
 from tui.client.client import Connect
-from tui.commands.base import CommandContext, execute
+from tui.commands.base import execute
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, NotFound
@@ -127,8 +128,10 @@ def run(line: str, transport: Answering, folder: Path) -> str:
     command = parse(line)
     assert command is not None
     profile = Profile("http://memory:8083", "memory")
-    context = CommandContext(
-        lambda: Connect(transport), profile=lambda: profile, profiles=ContextsFile(folder / "contexts.toml"), read=str
+    context = command_context(
+        Connect(transport),
+        profile,
+        profiles=ContextsFile(folder / "contexts.toml"),
     )
     result = drive(execute(command, context))
     return render(result, command.output or "table") + render(result, "json")

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.console.command_context import command_context
 from tests.support.console.console_transports import InMemory
 from tui.client.calls import ApiCall, drive
 from tui.client.client import Connect
-from tui.commands.base import CommandContext, execute
+from tui.commands.base import execute
 from tui.commands.result import Result
-from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.errors import NotFound, ServerError
 from tui.script.grammar import parse
@@ -35,10 +35,11 @@ class Answering(InMemory):
 def run(line: str, answers: dict[str, Any], reported: list[str] | None = None) -> Result:
     command, profile = parse(line), Profile("http://memory:8083", "memory")
     assert command is not None
-    context = CommandContext(
-        lambda: Connect(Answering(answers)), profile=lambda: profile, profiles=ContextsFile(Path("/nowhere/c.toml")),
-        read=str, report=(reported if reported is not None else []).append,
-    )  # fmt: skip
+    context = command_context(
+        Connect(Answering(answers)),
+        profile,
+        report=(reported if reported is not None else []).append,
+    )
     return drive(execute(command, context))
 
 

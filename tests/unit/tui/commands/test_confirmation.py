@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.support.console.command_context import command_context
 from tests.support.console.console_transports import InMemory
 from tests.unit.tui.scripted import status
 from tui.client.calls import ApiCall, drive
 from tui.client.client import Connect
-from tui.commands.base import CommandContext, execute
+from tui.commands.base import execute
 from tui.commands.result import Result
-from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.errors import BadRequest, HeadraceError, NotFound
 from tui.offsets.pending_changes import ChangeStep, PendingChange
@@ -71,15 +71,14 @@ class Cluster(InMemory):
 
         command = parse(line)
         assert command is not None
-        context = CommandContext(
-            lambda: Connect(self),
-            profile=lambda: Profile(self.url),
-            profiles=ContextsFile(Path("nowhere")),
+        context = command_context(
+            Connect(self),
+            Profile(self.url),
             read=lambda path: Path(path).read_text(),
             report=self.reported.append,
             confirm=confirm,
         )
-        self.change_store = context.change_store
+        self.change_store = context.cluster.change_store
         return drive(execute(command, context))
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.console.command_context import command_context
 from tui.client.calls import drive
-from tui.commands.base import CommandContext, execute
+from tui.commands.base import execute
 from tui.commands.result import Result
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
@@ -30,9 +31,7 @@ def run(profiles: ContextsFile, line: str) -> Result:
     def current() -> Profile:
         return profiles.get(profiles.load().current)
 
-    context = CommandContext(
-        lambda: pytest.fail("no cluster is needed"), profile=current, profiles=profiles, read=read_text
-    )
+    context = command_context(None, current, profiles=profiles, read=read_text)
     return drive(execute(command, context))
 
 
@@ -130,11 +129,10 @@ def test_removal_asks_and_refuses_the_context_on_the_screen(profiles: ContextsFi
         command = parse(line)
         assert command is not None
         here = profiles.get("here")
-        context = CommandContext(
-            lambda: pytest.fail("no cluster is needed"),
-            profile=lambda: here,
+        context = command_context(
+            None,
+            here,
             profiles=profiles,
-            read=str,
             confirm=say_no,
             screen_profile="here",
         )

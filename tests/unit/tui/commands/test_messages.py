@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
+from tests.support.console.command_context import command_context
 from tests.unit.tui.scripted import Scripted, expanded, status
 from tui.client.calls import drive
 from tui.client.client import Connect
-from tui.commands.base import CommandContext, execute
+from tui.commands.base import execute
+from tui.commands.context import CommandTerminal
 from tui.commands.offsets.changing import announce
 from tui.commands.result import Result
-from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.errors import NotFound
 from tui.offsets.plan import OffsetPlan
@@ -29,11 +28,9 @@ NOUNS = (
 
 def run_command(line: str, *answers: Any) -> Result:
     transport = Scripted(*answers)
-    context = CommandContext(
-        lambda: Connect(transport),
-        profile=lambda: Profile(transport.url),
-        profiles=ContextsFile(Path("nowhere")),
-        read=str,
+    context = command_context(
+        Connect(transport),
+        Profile(transport.url),
     )
     command = parse(line)
     assert command is not None
@@ -65,7 +62,7 @@ def test_a_plan_announces_the_stop_and_the_restored_state(state: str, back: str)
     plan = OffsetPlan("a", None, (), state)
     assert plan.restored_state == back
     heard: list[str] = []
-    announce(cast("CommandContext", SimpleNamespace(report=heard.append)), plan)
+    announce(CommandTerminal(heard.append), plan)
     assert heard == [f"a: is {state}; it will be stopped for the change, and {back} afterwards"]
 
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import AsyncGenerator, Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.console.command_context import command_context
 from tests.support.console.console_transports import InMemory
 from tests.unit.tui.scripted import expanded, status
 from tui.client.calls import ApiCall, drive
 from tui.client.client import Connect
-from tui.commands.base import CommandContext, execute
+from tui.commands.base import execute
 from tui.commands.result import Result
-from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, NotFound, Unreachable
 from tui.script.grammar import parse
@@ -66,11 +65,12 @@ def run(line: str, *statuses: Any) -> tuple[Result, list[str]]:
     """The result of a command, and its messages to the user."""
     reported: list[str] = []
     profile = Profile("http://memory:8083", "memory", bootstrap="kafka:9092")
-    context = CommandContext(
-        lambda: Connect(ApacheWorker(*statuses)), profile=lambda: profile,
-        profiles=ContextsFile(Path("/nowhere/c.toml")), read=str, report=reported.append,
+    context = command_context(
+        Connect(ApacheWorker(*statuses)),
+        profile,
+        report=reported.append,
         clock=itertools.count().__next__,
-    )  # fmt: skip
+    )
     command = parse(line)
     assert command is not None
     return drive(execute(command, context)), reported

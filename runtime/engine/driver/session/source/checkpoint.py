@@ -180,14 +180,14 @@ class SourceCheckpoint:
         """The files of a batch on this machine, in the order of their rows; copied if the checkpoint is elsewhere."""
         place = (_SPOOL, str(batch), spool)
         names = [name for name in self._folder.names(*place) if not name.startswith(("_", "."))]
-        found = []
+        paths = []
         for name in sorted(names, key=lambda name: (len(name), name)):
             path = self._folder.local(*place, name)
             if path is None:
                 path = f"{local_folder}/{name}"
                 self._folder.copy_to(path, *place, name)
-            found.append(path)
-        return found
+            paths.append(path)
+        return paths
 
     def remove(self, batch: int) -> None:
         """Remove the rows of a batch that has been committed."""

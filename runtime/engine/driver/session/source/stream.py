@@ -151,8 +151,8 @@ class SourceStream:
 
     def _spool(self, frame: Callable[[], Any], batch: int) -> str:
         """Spool a batch unless that has been done. Returns the name of the spool."""
-        if (found := self._checkpoint.spooled(batch)) is not None:
-            return found
+        if (spooled := self._checkpoint.spooled(batch)) is not None:
+            return spooled
         while not self._spooling.acquire(timeout=_CHECK_INTERVAL):
             self._check()
         try:

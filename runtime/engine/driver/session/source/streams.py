@@ -61,6 +61,6 @@ class SourceStreams:
     def _stop_others(self, place: str) -> None:
         """Stop streams of earlier tasks with the same checkpoint that have not ended yet."""
         with self._lock:
-            found = [connection for connection, stream in self._streams.items() if stream.place == place]
-        for connection in found:
+            connections = [connection for connection, stream in self._streams.items() if stream.place == place]
+        for connection in connections:
             self.close(connection)

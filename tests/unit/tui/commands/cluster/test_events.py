@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
-from pathlib import Path
 
+from tests.support.console.command_context import command_context
 from tests.support.console.console_transports import InMemory
 from tui.client.calls import drive
 from tui.client.client import Connect
-from tui.commands.base import CommandContext, execute
+from tui.commands.base import execute
 from tui.commands.result import Result
-from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.script.grammar import parse
 
@@ -33,11 +32,9 @@ class Streaming(InMemory):
 
 def run_command(line: str) -> tuple[Result, list[str]]:
     heard: list[str] = []
-    context = CommandContext(
-        lambda: Connect(Streaming()),
-        profile=lambda: Profile(Streaming.url),
-        profiles=ContextsFile(Path("nowhere")),
-        read=str,
+    context = command_context(
+        Connect(Streaming()),
+        Profile(Streaming.url),
         report=heard.append,
     )
     command = parse(line)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.console.command_context import command_context
 from tests.support.console.console_transports import InMemory
 from tests.unit.tui.scripted import expanded, status
 from tui.client.calls import ApiCall, drive
 from tui.client.client import Connect
-from tui.commands.base import CommandContext, execute
+from tui.commands.base import execute
 from tui.commands.result import Result
-from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.errors import Conflict, HeadraceError, NotFound, ReadOnly, TimedOut
 from tui.script.grammar import parse
@@ -75,10 +74,13 @@ class Run:
             self.asked.append(question)
             return agree
 
-        context = CommandContext(
-            lambda: Connect(self.cluster), profile=lambda: profile, profiles=ContextsFile(Path("/nowhere/c.toml")),
-            read=str, report=self.reported.append, confirm=confirm, clock=lambda: self.cluster.now,
-        )  # fmt: skip
+        context = command_context(
+            Connect(self.cluster),
+            profile,
+            report=self.reported.append,
+            confirm=confirm,
+            clock=lambda: self.cluster.now,
+        )
         command = parse(line)
         assert command is not None
         self.result: Result = drive(execute(command, context))

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.console.command_context import command_context
 from tests.support.console.console_transports import InMemory
 from tests.unit.tui.scripted import expanded, status
 from tui.client.calls import ApiCall, drive
 from tui.client.client import Connect
-from tui.commands.base import CommandContext, execute
+from tui.commands.base import execute
 from tui.commands.result import Result
 from tui.config.secrets import MASK
 from tui.contexts.contexts_file import ContextsFile
@@ -67,11 +68,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         command, profile = parse(line), Profile("http://here:8083", "here")
         assert command is not None
         profile = profile.as_read_only() if read_only else profile
-        context = CommandContext(
-            lambda: Connect(here, guard(profile)), profile=lambda: profile, profiles=ContextsFile(file),
-            read=lambda path: Path(path).read_text(), report=lambda text: None,
+        context = command_context(
+            Connect(here, guard(profile)),
+            profile,
+            profiles=ContextsFile(file),
+            read=lambda path: Path(path).read_text(),
             connect_other=lambda other: Connect(there or MemoryCluster(), guard(other)),
-        )  # fmt: skip
+        )
         return drive(execute(command, context))
 
     return run

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.console.command_context import command_context
 from tests.unit.tui.scripted import Scripted
 from tui.client.calls import ApiCall, drive
-from tui.commands.base import CommandContext
 from tui.commands.connectors.preview import Preview
-from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.errors import BadRequest, NotFound, UsageError
 from tui.script.grammar import parse
@@ -46,10 +44,9 @@ def _run(line: str, *answers: Any, files: dict[str, str] | None = None) -> tuple
     from tui.client.client import Connect
 
     transport = Scripted(*answers)
-    context = CommandContext(
-        lambda: Connect(transport),
-        profile=lambda: Profile("http://x"),
-        profiles=ContextsFile(Path("nowhere")),
+    context = command_context(
+        Connect(transport),
+        Profile("http://x"),
         read=(files or {}).__getitem__,
     )
     command = parse(line)
