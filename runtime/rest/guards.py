@@ -30,13 +30,18 @@ class Health(Protocol):
         """The reason why the worker is not ready or not healthy; None if the worker is ready and healthy."""
 
     @property
+    def stage(self) -> str:
+        """A sentence about the start of a worker that is not ready; empty if there is none."""
+
+    @property
     def root(self) -> dict[str, str | None]:
         """Version, commit and cluster id."""
 
 
 def starting(health: Health) -> str:
     """The message of a worker that is not ready."""
-    return with_cause("Worker is still starting up.", health.trouble or "reading its storage topics")
+    sentence = f"Worker is still starting up. {health.stage}".rstrip()
+    return with_cause(sentence, health.trouble or "reading its storage topics")
 
 
 def with_cause(sentence: str, cause: str) -> str:

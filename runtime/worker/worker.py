@@ -21,6 +21,7 @@ from runtime.config.secret_values import WORKER, Secrets
 from runtime.config.worker_config import WorkerConfig, load_distributed
 from runtime.engine.protocol.descriptors import raise_limit
 from runtime.herder.configs.override_policy import policy_of
+from runtime.herder.monitoring.metrics import INTERNAL_TOPICS
 from runtime.kafka.errors import ClientConfigError, KafkaProblem
 from runtime.logs.formats import to_stderr
 from runtime.rest.http.server import PortTaken, RestServer
@@ -145,6 +146,7 @@ class Worker:
     async def _start(self, parts: WorkerParts) -> None:
         """Engine and plugin host, storage, group, then the connectors. An error that a retry cannot fix ends the worker
         with a one-line message."""
+        parts.health.stage = INTERNAL_TOPICS if parts.peers is not None else ""
         try:
             await parts.engine.start()  # first: Spark takes longest
             await parts.host.start()
@@ -152,6 +154,7 @@ class Worker:
             if parts.peers is not None:
                 parts.health.waiting_for = f"the group {self._config.group_id}"
             await parts.configs.read_to_end()
+            parts.health.stage = ""
             parts.configs.forget_deleted()
             parts.duties.subscribe(self._lost_group)
             await parts.group.join(parts.duties)

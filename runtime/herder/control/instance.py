@@ -7,13 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from runtime.api.config.definition import ConfigType
-from runtime.api.config.types import parse
-from runtime.api.errors import ConfigError
 from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import Tasks
-from runtime.host.port import REFUSED, ConnectorInfo, HostError
+from runtime.herder.control.tasks_max import check_tasks_max, tasks_max
+from runtime.host.port import ConnectorInfo
 from runtime.storage.configs import StoredConnector
 
 TaskConfigs = list[dict[str, str]]
@@ -93,23 +91,6 @@ class Starter:
             on_started()
         config = await self._host.resolve_stored(self._name, instance.config)
         self._tasks.check(info, config)
-        limit = _tasks_max(config)
-        configs = await self._host.task_configs(self._name, limit)
-        if len(configs) > limit and config.get("tasks.max.enforce", "true").strip().lower() != "false":
-            raise _too_many_tasks(self._name, len(configs), limit)
+        configs = await self._host.task_configs(self._name, tasks_max(config))
+        check_tasks_max(self._name, len(configs), config)
         return configs
-
-
-def _tasks_max(config: Mapping[str, str]) -> int:
-    number: int = parse("tasks.max", config.get("tasks.max", "1"), ConfigType.INT)
-    if number < 1:
-        raise ConfigError(f"Invalid value {number} for configuration tasks.max: Value must be at least 1")
-    return number
-
-
-def _too_many_tasks(name: str, tasks: int, limit: int) -> HostError:
-    message = (
-        f"The connector {name} has generated {tasks} task configs, but tasks.max is {limit}; raise tasks.max, or set "
-        "tasks.max.enforce to false"
-    )
-    return HostError(REFUSED, message, f"org.apache.kafka.connect.errors.ConnectException: {message}\n")

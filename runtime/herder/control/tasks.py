@@ -19,6 +19,7 @@ from runtime.herder.configs.sink_clusters import SinkClusters
 from runtime.herder.configs.task_specs import TaskRequest
 from runtime.herder.configs.topic_creation import topic_groups
 from runtime.herder.control.owned_units import OwnedUnits
+from runtime.herder.control.tasks_max import TooManyTasks, check_tasks_max
 from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import ConnectorInfo
 from runtime.kafka.errors import ClientConfigError, KafkaProblem
@@ -146,7 +147,9 @@ class Tasks:
             if i not in self._running
         ]
         if missing:
-            await self._start(missing, paused, limit)
+            # while a new configuration has not been applied, its limit is not that of these tasks
+            number = len(stored.tasks) if stored.applied is not None and stored.is_applied else None
+            await self._start(missing, paused, limit, number)
 
     def may_run(self) -> bool:
         """Whether tasks may be started now."""
@@ -272,14 +275,17 @@ class Tasks:
         now, running = (stored.generation, stored.start_config), self._running.get(task)
         return running is not None and (running.generation, running.connector_config) != now
 
-    async def _start(self, orders: list[TaskRequest], paused: bool, limit: RateLimit) -> None:
+    async def _start(self, orders: list[TaskRequest], paused: bool, limit: RateLimit, number: int | None) -> None:
+        """`number` of all tasks of the connector, if the connector's configuration limits it."""
         if not self._services.engine.may_run():
             raise NoLeaseError
         try:
             resolved = await self._services.host.resolve_stored(self._name, orders[0].connector_config)
+            if number is not None:
+                check_tasks_max(self._name, number, resolved)
             first = replace(orders[0], connector_config=resolved)
             offsets = await self._prepare(first, [order.task for order in orders])
-        except (ConfigError, ClientConfigError, FencingFailed, OffsetTopicUnusable) as e:
+        except (ConfigError, ClientConfigError, FencingFailed, OffsetTopicUnusable, TooManyTasks) as e:
             for order in orders:
                 self._fail_task(order, paused, e)
             return
@@ -339,6 +345,8 @@ class Tasks:
             trace = f"{ConnectError.java_name}: Failed to perform zombie fencing: {why}\n"
         if isinstance(why, OffsetTopicUnusable):
             trace = f"{ConnectError.java_name}: {_restart_after(why)}\n"
+        if isinstance(why, TooManyTasks):
+            trace = why.trace
         self._services.board.task(TaskId(self._name, order.task), State.FAILED, self.version, trace, restartable=True)
 
     async def _offsets(self) -> list[SourceOffset]:

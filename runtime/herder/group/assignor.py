@@ -1,5 +1,8 @@
 """Assigns connectors and tasks to the workers of a group: sticky, incremental, balanced by weight.
 
+Connectors are balanced on their own and tasks on their own, as by Apache's assignor: the instances of connectors are a
+small part of the load, which would otherwise be used to even out that of the tasks.
+
 The assignor is a pure function of what every worker can read: members report what they run when they join, the status
 topic names previous owners, and the journal records departures. A new leader therefore decides as the old one would
 have.
@@ -14,7 +17,10 @@ import heapq
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final, NamedTuple
+
+from runtime.kafka.group.protocol import CONNECTOR
 
 IMBALANCE: Final = 0.1
 """Fraction of its share by which a worker's load may differ from the share before work is moved. Measured weights
@@ -89,13 +95,28 @@ def assign(situation: Situation) -> Decision:
     return _Assignment(situation).decide()
 
 
+class _Kind(Enum):
+    TASK = 0
+    CONNECTOR = 1
+
+
+_KINDS: Final = tuple(_Kind)  # tasks first: connectors then go to the members with fewer of them
+
+
+_Entry = tuple[float, float, str]  # a member's load of a kind and of the other, and its id
+
+
+def _kind(unit: Unit) -> _Kind:
+    return _Kind.CONNECTOR if unit.task == CONNECTOR else _Kind.TASK
+
+
 class _Assignment:
     def __init__(self, situation: Situation) -> None:
         self._situation = situation
         self._members = {m.member_id: m for m in sorted(situation.members, key=lambda m: m.member_id)}
         self._accepting = [m for m in self._members.values() if m.accepts]
         self._held: dict[str, set[Unit]] = {name: set() for name in self._members}
-        self._load = dict.fromkeys(self._members, 0.0)
+        self._loads = {kind: dict.fromkeys(self._members, 0.0) for kind in _KINDS}
         self._assigned: dict[str, list[Unit]] = defaultdict(list)
         self._revoked: dict[str, list[Unit]] = defaultdict(list)
 
@@ -104,9 +125,11 @@ class _Assignment:
         held = {unit for units in self._held.values() for unit in units}
         free = [unit for unit in self._situation.weights if unit not in held and unit not in moving]
         free, waiting, soonest = self._wait(free)
-        unassignable = self._place(self._return(free))
+        free = self._return(free)
+        unassignable = [unit for kind in _KINDS for unit in self._place(kind, free)]
         if not waiting:
-            self._balance()
+            for kind in _KINDS:
+                self._balance(kind)
         next_rebalance = None if soonest is None else max(0.0, soonest - self._situation.now)
         return Decision(self._assigned, self._revoked, frozenset(waiting), frozenset(unassignable), next_rebalance)
 
@@ -169,48 +192,47 @@ class _Assignment:
                 others.append(unit)
         return others
 
-    def _place(self, units: Iterable[Unit]) -> list[Unit]:
-        """Assign heavy units first, each to the member with the smallest load for its capacity; returns units that no
-        member can run."""
-        queue = [(self._load[m.member_id] / m.capacity, m.member_id) for m in self._accepting]
-        heapq.heapify(queue)
-        unassignable = []
+    def _place(self, kind: _Kind, free: Iterable[Unit]) -> list[Unit]:
+        """Assign heavy units of this kind first, each to the member whose load of this kind is then the smallest for
+        its capacity; returns units that no member can run."""
+        loads, unassignable = self._loads_of(kind), []
+        units = [unit for unit in free if _kind(unit) is kind]
         for unit in sorted(units, key=lambda u: (-self._situation.weights[u], u)):
-            refused = []
-            while queue:
-                load, name = heapq.heappop(queue)
-                if self._may_run(name, unit):
-                    self._give(name, unit)
-                    refused.append((self._load[name] / self._members[name].capacity, name))
-                    break
-                refused.append((load, name))
-            else:
+            weight = self._situation.weights[unit]
+            name = loads.lightest(weight, lambda name: self._may_run(name, unit))  # noqa: B023
+            if name is None:
                 unassignable.append(unit)
-            for entry in refused:
-                heapq.heappush(queue, entry)
+            else:
+                self._give(name, unit)
+                loads.add(name, weight)
         return unassignable
 
-    def _balance(self) -> None:
-        """If a member's load is far above or below its share, move units from members above their share to the members
-        with the smallest load, provided that the new owner's load stays below the old owner's. Small differences move
-        nothing."""
+    def _loads_of(self, kind: _Kind) -> _Loads:
+        return _Loads(self._loads[kind], self._loads[_Kind(1 - kind.value)], self._accepting)
+
+    def _balance(self, kind: _Kind) -> None:
+        """If a member's load of this kind is far above or below its share, move units from members above their share to
+        those whose load is then the smallest, provided that the new owner's load stays below the old owner's. Small
+        differences move nothing."""
         capacity = sum(member.capacity for member in self._accepting)
         if len(self._accepting) < 2 or not capacity:
             return
-        total = sum(self._load[m.member_id] for m in self._accepting)
+        load = self._loads[kind]
+        total = sum(load[m.member_id] for m in self._accepting)
         shares = {m.member_id: total * m.capacity / capacity for m in self._accepting}
-        over = {name for name, share in shares.items() if self._load[name] > share * (1 + IMBALANCE)}
-        under = {name for name, share in shares.items() if self._load[name] < share * (1 - IMBALANCE)}
+        over = {name for name, share in shares.items() if load[name] > share * (1 + IMBALANCE)}
+        under = {name for name, share in shares.items() if load[name] < share * (1 - IMBALANCE)}
         if not over and not under:
             return
-        expected = _Loads(self._load, self._accepting)  # after revoked units have been assigned again
-        for name in sorted(shares, key=lambda name: shares[name] - self._load[name]):
+        expected = self._loads_of(kind)  # after revoked units have been assigned again
+        for name in sorted(shares, key=lambda name: shares[name] - load[name]):
             started = set(self._assigned[name])  # in this generation; not moved again at once
-            for unit in sorted(self._held[name] - started, key=lambda u: (-self._situation.weights[u], u)):
+            units = [unit for unit in self._held[name] - started if _kind(unit) is kind]
+            for unit in sorted(units, key=lambda u: (-self._situation.weights[u], u)):
                 weight = self._situation.weights[unit]
                 if not weight or expected.of(name) <= shares[name] + _EPSILON:
                     continue
-                target = expected.lightest(lambda other: other != name and self._may_run(other, unit))  # noqa: B023
+                target = expected.lightest(weight, lambda other: other != name and self._may_run(other, unit))  # noqa: B023
                 if target is None or not (name in over or target in under):
                     continue
                 if self._improves(expected, name, target, weight):
@@ -235,22 +257,26 @@ class _Assignment:
 
     def _hold(self, name: str, unit: Unit) -> None:
         self._held[name].add(unit)
-        self._load[name] += self._situation.weights[unit]
+        self._loads[_kind(unit)][name] += self._situation.weights[unit]
 
     def _revoke(self, name: str, unit: Unit) -> None:
         self._held[name].discard(unit)
-        self._load[name] -= self._situation.weights[unit]
+        self._loads[_kind(unit)][name] -= self._situation.weights[unit]
         self._revoked[name].append(unit)
 
 
 class _Loads:
-    """Loads of members; the lightest of many is found without comparing all."""
+    """Loads of members of one kind; the member with the smallest load after another unit is found without comparing
+    all. If loads are equal, the loads of the other kind decide."""
 
-    def __init__(self, loads: Mapping[str, float], members: Iterable[GroupWorker]) -> None:
-        self._loads = dict(loads)
+    def __init__(self, loads: Mapping[str, float], others: Mapping[str, float], members: Iterable[GroupWorker]) -> None:
+        self._loads, self._others = dict(loads), others
         self._capacity = {member.member_id: member.capacity for member in members}
-        self._queue = [(self._relative(name), name) for name in self._capacity]  # with outdated entries
-        heapq.heapify(self._queue)
+        self._queues: dict[float, list[_Entry]] = defaultdict(list)  # by capacity, with outdated entries
+        for name, capacity in self._capacity.items():
+            self._queues[capacity].append(self._entry(name))
+        for queue in self._queues.values():
+            heapq.heapify(queue)
 
     def of(self, name: str) -> float:
         """The load of a member."""
@@ -259,20 +285,25 @@ class _Loads:
     def add(self, name: str, weight: float) -> None:
         """Change the load of a member."""
         self._loads[name] += weight
-        heapq.heappush(self._queue, (self._relative(name), name))
+        heapq.heappush(self._queues[self._capacity[name]], self._entry(name))
 
-    def lightest(self, is_able: Callable[[str], bool]) -> str | None:
-        """The member with the smallest load for its capacity among the able ones."""
-        current = []
-        lightest = None
-        while self._queue and lightest is None:
-            load, name = heapq.heappop(self._queue)
-            if load == self._relative(name):
-                current.append((load, name))
-                lightest = name if is_able(name) else None
+    def lightest(self, weight: float, is_able: Callable[[str], bool]) -> str | None:
+        """The able member with the smallest load for its capacity after a unit of this weight has been added."""
+        ablest = [(capacity, entry) for capacity in self._queues if (entry := self._first(capacity, is_able))]
+        ranks = [((load + weight) / capacity, other / capacity, name) for capacity, (load, other, name) in ablest]
+        return min(ranks)[2] if ranks else None
+
+    def _first(self, capacity: float, is_able: Callable[[str], bool]) -> _Entry | None:
+        """Among members with the same capacity the load before decides."""
+        queue, current, lightest = self._queues[capacity], [], None
+        while queue and lightest is None:
+            entry = heapq.heappop(queue)
+            if entry == self._entry(entry[2]):
+                current.append(entry)
+                lightest = entry if is_able(entry[2]) else None
         for entry in current:
-            heapq.heappush(self._queue, entry)
+            heapq.heappush(queue, entry)
         return lightest
 
-    def _relative(self, name: str) -> float:
-        return self._loads[name] / self._capacity[name]
+    def _entry(self, name: str) -> _Entry:
+        return self._loads[name], self._others[name], name

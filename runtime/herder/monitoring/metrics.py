@@ -47,13 +47,19 @@ class MembershipStatus(Protocol):
         """The reason why the membership is not confirmed; empty while it is confirmed."""
 
 
+INTERNAL_TOPICS = "The worker is currently initializing and reading to the end of internal topics."
+"""The first stage of a distributed worker, in Apache's words."""
+
+
 @dataclass(slots=True)
 class WorkerHealth:
-    """`ready` once the worker serves requests; until then, `waiting_for` names the missing part."""
+    """`ready` once the worker serves requests; until then, `stage` is a sentence about its start, or empty, and
+    `waiting_for` names the missing part."""
 
     cluster: ClusterStatus
     ready: bool = False
     waiting_for: str = "Kafka"
+    stage: str = ""
     membership: MembershipStatus | None = None
 
     @property

@@ -8,24 +8,30 @@ from typing import Any
 import orjson
 import pytest
 
+from runtime.herder.monitoring.metrics import INTERNAL_TOPICS
 from runtime.rest.monitoring import WorkerHandlers
 from tests.support.never_called import NEVER_CALLED
 
 
 @pytest.mark.parametrize(
-    ("ready", "trouble", "status", "state", "message"),
+    ("ready", "stage", "trouble", "status", "state", "message"),
     [
-        (False, None, 503, "starting", "Worker is still starting up. Reading its storage topics"),
-        (False, "waiting for the group g", 503, "starting", "Worker is still starting up. Waiting for the group g"),
+        (False, "", None, 503, "starting", "Worker is still starting up. Reading its storage topics"),
+        (False, "", "waiting for the group g", 503, "starting", "Worker is still starting up. Waiting for the group g"),
         (
-            True, "no connection to b:9092", 500, "unhealthy",
+            False, INTERNAL_TOPICS, "waiting for Kafka at b:9092", 503, "starting",
+            "Worker is still starting up. The worker is currently initializing and reading to the end of internal "
+            "topics. Waiting for Kafka at b:9092",
+        ),
+        (
+            True, "", "no connection to b:9092", 500, "unhealthy",
             "Worker was unable to handle this request and may be unable to handle other requests. No connection to "
             "b:9092",
         ),
-        (True, None, 200, "healthy", "Worker has completed startup and is ready to handle requests."),
+        (True, "", None, 200, "healthy", "Worker has completed startup and is ready to handle requests."),
     ],
 )  # fmt: skip
-async def test_health(ready: bool, trouble: str | None, status: int, state: str, message: str) -> None:
-    health: Any = SimpleNamespace(ready=ready, trouble=trouble)
+async def test_health(ready: bool, stage: str, trouble: str | None, status: int, state: str, message: str) -> None:
+    health: Any = SimpleNamespace(ready=ready, stage=stage, trouble=trouble)
     response = await WorkerHandlers(health, NEVER_CALLED).health(NEVER_CALLED)
     assert (response.status_code, orjson.loads(response.body)) == (status, {"status": state, "message": message})

@@ -383,3 +383,14 @@ async def test_nothing_starts_after_the_worker_has_stopped_its_connectors() -> N
     assert rig.plugins.starts == ["a"]
     assert rig.state("a") is State.UNASSIGNED
     assert rig.tasks("a") == {0: State.UNASSIGNED}
+
+
+async def test_more_tasks_than_allowed_fail_with_the_connectors_limit(rig: HerderRig) -> None:
+    """Task configs that an older worker has written without the limit."""
+    await rig.create("a", tasks_max="1")
+    await rig.until(lambda: rig.runs("a"))
+    await rig.configs.put_tasks("a", [{"task.class": "T", "n": str(n)} for n in range(2)])
+    await rig.until(lambda: rig.tasks("a") == {0: State.FAILED, 1: State.FAILED})
+    trace = rig.statuses.task_statuses("a")[1].trace
+    assert trace is not None
+    assert "TooManyTasksException: The connector a has generated 2 tasks, which is greater than 1, the" in trace
