@@ -18,20 +18,25 @@ from runtime.storage.statuses import StatusStore
 
 _log = logging.getLogger(__name__)
 
+REMAINS_DELAY = 5.0
+"""Seconds after a rebalance or a late report, after which the statuses of deleted connectors are removed. Workers that
+still stop such a connector, or had already handed it over, have reported by then."""
+
 
 class GroupDuties:
     """A GroupListener. Event loop only. Duties of the leader begin when the stores have been read (start())."""
 
     def __init__(
         self, connectors: Connectors, statuses: StatusStore, board: StatusBoard, changes: OffsetChanges,
-        loads: TaskLoads, read_stores: Callable[[], Awaitable[None]],
+        loads: TaskLoads, read_stores: Callable[[], Awaitable[None]], remains_delay: float = REMAINS_DELAY,
     ) -> None:  # fmt: skip
         """`read_stores` applies everything that is in the config topic and the journal now."""
         self._connectors, self._statuses, self._board, self._changes = connectors, statuses, board, changes
-        self._loads, self._read_stores = loads, read_stores
+        self._loads, self._read_stores, self._remains_delay = loads, read_stores, remains_delay
         self._leads = self._started = False
         self._on_refused: Callable[[str], None] = _log.error
         self._beginning: asyncio.Task[None] | None = None
+        self._cleaning: asyncio.Task[None] | None = None
 
     def subscribe(self, on_refused: Callable[[str], None]) -> None:
         """Call this function with the reason if the worker must end."""
@@ -53,8 +58,7 @@ class GroupDuties:
             self._begin()
         if leads:
             self._unassign(unassigned)
-        if leads and self._beginning is not None and self._beginning.done():
-            self._connectors.remove_abandoned()
+            self._clean()
 
     def _unassign(self, units: Collection[Unit]) -> None:
         """Report units whose last worker has left as UNASSIGNED: the worker cannot do that any more."""
@@ -82,6 +86,8 @@ class GroupDuties:
         if not removed:
             self._connectors.report_again(name)
         self._board.changed_elsewhere(name, removed)
+        if self._leads and not self._connectors.is_stored(name):
+            self._clean()
 
     def _begin(self) -> asyncio.Task[None]:
         self._beginning = asyncio.create_task(self._lead(), name="lead")
@@ -89,17 +95,21 @@ class GroupDuties:
 
     async def _lead(self) -> None:
         """Take over as the leader: finish the changes of offsets that the last leader started, and remove the
-        remains of deleted connectors. A connector that is not read yet would look deleted."""
-        is_read = True
-        try:
-            await self._read_stores()
-        except KafkaProblem as e:  # the stores follow the topics anyway, so this is the last leader's last second
-            is_read = False
-            _log.warning("Cannot read what the last leader has written: %s", e)
+        remains of deleted connectors."""
+        is_read = await self._read()
         if not await self._changes.finish() and self._leads:
             self._changes.finish_later()
         if is_read and self._leads:
             await self._remove_deleted()
+
+    async def _read(self) -> bool:
+        """A connector that is not read yet would look deleted."""
+        try:
+            await self._read_stores()
+        except KafkaProblem as e:  # the stores follow the topics anyway, so this is the last leader's last second
+            _log.warning("Cannot read what earlier leaders have written: %s", e)
+            return False
+        return True
 
     async def _remove_deleted(self) -> None:
         try:
@@ -107,9 +117,23 @@ class GroupDuties:
         except KafkaProblem as e:  # the next leader removes them
             _log.warning("Cannot remove the task configs of deleted connectors: %s", e)
 
+    def _clean(self) -> None:
+        """Remove the statuses of deleted connectors later, if there are some: nobody owned a connector that was deleted
+        between two rebalances, and a worker that has handed a connector over may report after its deletion."""
+        idle = self._cleaning is None or self._cleaning.done()
+        if self._started and idle and self._connectors.has_remains():
+            self._cleaning = asyncio.create_task(self._clean_up(), name="remains")
+
+    async def _clean_up(self) -> None:
+        while self._leads and self._connectors.has_remains():
+            await asyncio.sleep(self._remains_delay)
+            if await self._read() and self._leads:
+                self._connectors.remove_statuses()
+
     def close(self) -> None:
         """The worker ends."""
         self._loads.close()
-        if self._beginning is not None:
-            self._beginning.cancel()
+        for task in (self._beginning, self._cleaning):
+            if task is not None:
+                task.cancel()
         self._changes.close()

@@ -199,9 +199,9 @@ class ConfigStore:
         """Store a configuration. An initial target state is written first, so that it applies from the first start."""
         await self._keep_past(name, config)
         first = self._target_first(name, target)
-        before = self.connector(name)
-        # After any other change new task configs are stored, with a commit record behind this one.
-        keeps = before is not None and before.tasks and before.start_config == without_live_keys(dict(config))
+        entry = self._entries.get(name)
+        # No new task configs may follow: the connector is paused, or its start fails.
+        keeps = entry is not None and entry.config is not None and entry.tasks
         value = {"properties": dict(config), **({_KEEPS_TASKS: True} if keeps else {})}
         await self._lead([*first, _record(_CONNECTOR + name, value)])
 

@@ -93,11 +93,6 @@ class StatusStore:
         """A copy of the statuses of a connector's tasks, by task number."""
         return dict(self._tasks.get(name, {}))
 
-    def reporters(self, name: str) -> set[str]:
-        """The ids of the workers that have written the statuses of a connector and its tasks."""
-        statuses = [self._connectors.get(name), *self._tasks.get(name, {}).values()]
-        return {status.worker_id for status in statuses if status is not None}
-
     def changes(self, name: str) -> int:
         """The number of changes to the statuses of a connector and its tasks, to check whether a view is current."""
         return self._changes[name]

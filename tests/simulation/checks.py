@@ -68,6 +68,9 @@ class Checks:
         if topic == "configs":
             for record in records:
                 self._stored((record.key or b"").decode(), record.value)
+        if topic == "statuses":
+            for record in records:
+                self._trace.add(f"status topic: {(record.key or b'').decode()} {_state(record.value)}")
         if topic.startswith("data-"):
             for record in records:
                 self._source(json.loads(record.value or b"{}"))
@@ -120,6 +123,13 @@ class Checks:
             return
         if problem:
             self._trace.violated(problem)
+
+
+def _state(value: bytes | None) -> str:
+    if value is None:
+        return "is removed"
+    found = json.loads(value)
+    return f"is {found['state']} on {found['worker_id']}"
 
 
 def _may_work(run: TaskRun) -> bool:

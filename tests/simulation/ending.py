@@ -7,12 +7,12 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from runtime.model.states import State
 from tests.simulation.checks import Checks
 from tests.simulation.clients import PARTS, Client, ask
 from tests.simulation.faults import heal
 from tests.simulation.model import Outcome
 from tests.simulation.operator import Operator
+from tests.simulation.remains import remains
 from tests.simulation.worker import SimWorker, World
 
 REQUESTS_END = 110.0
@@ -67,8 +67,8 @@ class Ending:
         model, draw = client.model, self._random.random()
         state = "RUNNING" if draw < 0.6 else "PAUSED" if draw < 0.7 else "STOPPED" if draw < 0.8 else "deleted"
         starts = client.stored.get("start", "0") != "raise"
-        if client.stored and starts and self._random.random() < 0.6:
-            target = model.target or "STARTED"
+        if (starts or not client.stored) and self._random.random() < 0.6:
+            target = "deleted" if not client.stored else model.target or "STARTED"
             self._wanted[model.name] = "RUNNING" if target == "STARTED" else target
             return
         self._wanted[model.name] = state
@@ -106,7 +106,7 @@ class Ending:
         for worker in self._workers:
             if (problem := await self._seen_by(worker, client, wanted, active)) is not None:
                 return problem
-        return None
+        return remains(name, self._world.kafka, self._workers) if wanted == "deleted" else None
 
     async def _seen_by(self, worker: SimWorker, client: Client, wanted: str, active: dict[int, str]) -> str | None:
         name = client.model.name
@@ -114,11 +114,8 @@ class Ending:
         if response is None:
             return f"{worker.name} does not answer"
         if wanted == "deleted":
-            statuses = worker.parts.herder._statuses if worker.parts else None
-            left = statuses.task_statuses(name) if statuses else {}
-            # A report of UNASSIGNED that is written after the owner's tombstones stays until the next leader.
-            gone = response.status == 404 and all(s.state is State.UNASSIGNED for s in left.values())
-            return None if gone else f"{name} is deleted, but {worker.name} shows {response.body!r}, {left}"
+            gone = response.status == 404
+            return None if gone else f"{name} is deleted, but {worker.name} shows {response.body!r}"
         if response.status != 200:
             return f"{worker.name} answers {response.status} {response.body!r} for {name}"
         found = json.loads(response.body)

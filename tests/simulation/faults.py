@@ -197,14 +197,15 @@ class Faults:
             if (topic := self._world.kafka.topics.get(name)) is not None:
                 part = min(1.0, 0.5 + self._random.random())
                 drops_tombstones = self._random.random() < 0.7
-                topic.compact(int(topic.stable * part), self._read_by_all(name) if drops_tombstones else 0)
+                read = self._read_by_all(name)
+                topic.compact(min(int(topic.stable * part), read), read if drops_tombstones else 0)
         self._trace.add("compaction")
         if "kill" in self._kinds and self._random.random() < 0.7:  # workers that read the compacted topics
             await self._restart(self._worker())
 
     def _read_by_all(self, topic: str) -> int:
-        """The offset before which all workers have read a topic. No reader lags by delete.retention.ms, which is a day:
-        only those that start later miss a tombstone."""
+        """The offset before which all workers have read a topic. No reader lags by segment.ms or delete.retention.ms,
+        which are days: only those that start later miss a record."""
         logs = [w.parts.logs._logs for w in self._workers if w.running and w.parts is not None]  # type: ignore[attr-defined]
         return min((log[topic].position for log in logs if topic in log), default=0)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from runtime.engine.placement import roster
 from runtime.engine.worker import lease_granter
+from runtime.herder import group_duties
 from runtime.herder.control import connector_loop, connectors, tasks
 from runtime.herder.control.start_control import StartControl, StartTimes
 from runtime.herder.fencing import zombie_fencing
@@ -263,6 +264,12 @@ def deleted_connectors_keep_running() -> None:
         self._end()
 
     _replace(connector_loop.ConnectorLoop, "_remove", remove)
+
+
+@_mutation
+def statuses_without_owners_stay() -> None:
+    """Only a new leader removes the statuses of connectors that nobody owned when they were deleted."""
+    _replace(group_duties.GroupDuties, "_clean", lambda self: None)
 
 
 @_mutation

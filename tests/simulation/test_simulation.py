@@ -30,6 +30,7 @@ MUTATIONS = {
     "units_move_in_one_generation": "",
     "stopped_units_are_not_released": "",
     "deleted_connectors_keep_running": "",
+    "statuses_without_owners_stay": "",
 }
 """Mutations that the simulation has found, and the kinds of faults with which they are looked for; empty: all."""
 

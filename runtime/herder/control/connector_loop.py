@@ -291,7 +291,7 @@ class ConnectorLoop:
 
     async def _run_paused_tasks(self, stored: StoredConnector, requested: PendingRequests) -> None:
         if not stored.tasks:
-            self._tasks.forget_statuses(stored)
+            await self._stop_tasks()
         elif await self._resolve(stored):
             await self._run_tasks(stored, paused=True, requested=requested)
 

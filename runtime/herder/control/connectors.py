@@ -87,20 +87,25 @@ class Connectors:
     async def remove_deleted(self) -> None:
         """Remove the statuses and the task configs of connectors that are no longer stored: their owners have ended.
         KafkaProblem if the config topic cannot be written."""
-        for name in self._deleted():
-            self._board.remove_connector(name)
+        self.remove_statuses()
         await self._configs.remove_remains()
 
-    def remove_abandoned(self) -> None:
-        """Remove the statuses of connectors that were deleted when their workers had already left the group."""
+    def remove_statuses(self) -> None:
+        """Remove the statuses of connectors that are no longer stored and do not run here."""
         for name in self._deleted():
-            if not any(self._group.has_worker(reporter) for reporter in self._statuses.reporters(name)):
+            if name not in self._loops:
                 self._board.remove_connector(name)
 
+    def has_remains(self) -> bool:
+        """Whether connectors that are no longer stored have a status."""
+        return bool(self._deleted())
+
+    def is_stored(self, name: str) -> bool:
+        """Whether the connector exists."""
+        return self._configs.connector(name) is not None
+
     def _deleted(self) -> list[str]:
-        """Connectors that are no longer stored, have a status, and do not run here."""
-        names = self._statuses.connectors()
-        return [name for name in names if self._configs.connector(name) is None and name not in self._loops]
+        return [name for name in self._statuses.connectors() if not self.is_stored(name)]
 
     def config_changed(self, name: str) -> None:
         """The config topic has new records of this connector, or this worker's part in it has changed."""

@@ -31,8 +31,5 @@ class OwnedUnits(Protocol):
     def runs_elsewhere(self, worker_id: str, connector: str, task: int) -> bool:
         """Whether this is another worker in the group that has this task."""
 
-    def has_worker(self, worker_id: str) -> bool:
-        """Whether this worker is in the group."""
-
     def slots_up(self) -> None:
         """The first slot is up: this worker can run tasks."""

@@ -168,9 +168,6 @@ class SoleWorker:
     def units(self, connector: str) -> frozenset[int]:
         return frozenset()
 
-    def has_worker(self, worker_id: str) -> bool:
-        return worker_id == self.worker_id
-
     def runs_elsewhere(self, worker_id: str, connector: str, task: int) -> bool:
         return False
 

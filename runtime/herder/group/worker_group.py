@@ -159,9 +159,6 @@ class WorkerGroup:
         """The units that this worker owns, and those that must stop here before another worker may start them."""
         return self._units.of(connector)
 
-    def has_worker(self, worker_id: str) -> bool:
-        return worker_id in self._known()
-
     def runs_elsewhere(self, worker_id: str, connector: str, task: int) -> bool:
         others = (w for w in self._snapshot.workers if w.worker_id == worker_id != self.worker_id)
         return any(Unit(connector, task) in worker.units for worker in others)

@@ -7,6 +7,7 @@ import asyncio
 from runtime.herder.group.task_loads import TaskLoads
 from runtime.herder.group_duties import GroupDuties
 from runtime.kafka.errors import BrokerUnavailable
+from runtime.kafka.log.log import LogRecord
 from runtime.model.states import State, TaskId
 from runtime.storage.statuses import StatusRecord
 from tests.support.herder.herder_rig import HerderRig
@@ -16,14 +17,16 @@ class Rig:
     """A leader whose reading of the stores ends when the test allows it."""
 
     def __init__(self) -> None:
-        self.herder, self.may_end, self.fails = HerderRig(), asyncio.Event(), False
+        self.herder, self.may_end, self.fails, self.reads = HerderRig(), asyncio.Event(), False, 0
         herder = self.herder
         self.duties = GroupDuties(
-            herder.connectors, herder.statuses, herder.board, herder.changes, TaskLoads(herder.board.meters), self._read
-        )
+            herder.connectors, herder.statuses, herder.board, herder.changes, TaskLoads(herder.board.meters),
+            self._read, remains_delay=0.01,
+        )  # fmt: skip
         herder.statuses.put_connector("new", StatusRecord(State.RUNNING, None, "w:2", 1))
 
     async def _read(self) -> None:
+        self.reads += 1
         await self.may_end.wait()
         if self.fails:
             raise BrokerUnavailable("no answer")
@@ -36,7 +39,6 @@ class Rig:
             self.duties.leading(False, ())
         self.may_end.set()
         await starting
-        self.duties.close()
 
 
 async def test_a_leader_removes_the_statuses_of_deleted_connectors() -> None:
@@ -53,13 +55,32 @@ async def test_a_leader_removes_the_topics_of_deleted_connectors() -> None:
     assert rig.herder.statuses.topics("gone") == []
 
 
-async def test_a_leader_removes_what_a_worker_that_has_left_reported_about_a_deleted_connector() -> None:
+async def test_a_leader_removes_what_was_reported_about_a_connector_that_nobody_owned_when_it_was_deleted() -> None:
     rig = Rig()
     await rig.take_over(deposed=False)
-    rig.herder.statuses.put_connector("left", StatusRecord(State.RUNNING, None, "w:2", 1))
-    rig.herder.statuses.put_connector("stopping", StatusRecord(State.RUNNING, None, "w:1", 1))
+    rig.herder.statuses.put_connector("gone", StatusRecord(State.UNASSIGNED, None, "w:1", 1))
     rig.duties.leading(True, ())
-    assert (rig.herder.state("left"), rig.herder.state("stopping")) == (None, State.RUNNING)
+    await rig.herder.until(lambda: rig.herder.state("gone") is None)
+
+
+async def test_a_leader_removes_what_a_worker_reports_after_the_deletion() -> None:
+    rig = Rig()
+    await rig.take_over(deposed=False)
+    late = b'{"state": "UNASSIGNED", "trace": null, "worker_id": "w:2", "generation": 1}'
+    rig.herder.statuses.apply([LogRecord(b"status-task-gone-0", late, 0, 10, 0)])
+    await rig.herder.until(lambda: not rig.herder.statuses.task_statuses("gone"))
+
+
+async def test_a_leader_tries_again_to_remove_remains_while_the_topics_cannot_be_read() -> None:
+    rig = Rig()
+    await rig.take_over(deposed=False)
+    rig.fails = True
+    rig.herder.statuses.put_connector("gone", StatusRecord(State.UNASSIGNED, None, "w:1", 1))
+    rig.duties.leading(True, ())
+    await rig.herder.until(lambda: rig.reads > 2)
+    assert rig.herder.state("gone") is State.UNASSIGNED
+    rig.fails = False
+    await rig.herder.until(lambda: rig.herder.state("gone") is None)
 
 
 async def test_a_deposed_leader_removes_no_statuses() -> None:

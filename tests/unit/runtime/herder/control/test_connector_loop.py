@@ -59,6 +59,16 @@ async def test_a_worker_ends_although_a_step_does_not() -> None:
     assert (rig.state("a"), rig.tasks("a")) == (State.UNASSIGNED, {0: State.UNASSIGNED})
 
 
+async def test_a_paused_connector_keeps_no_tasks_that_are_not_stored_any_more(rig: HerderRig) -> None:
+    """A leader that loses its leadership during a stop has removed the task configs, but not written the target
+    state."""
+    await rig.create("a")
+    await rig.until(lambda: rig.runs("a"))
+    await rig.configs.put_target_state("a", TargetState.PAUSED)
+    await rig.configs.put_tasks("a", [])
+    await rig.until(lambda: not rig.engine.running and rig.tasks("a") == {})
+
+
 async def test_the_number_of_tasks_may_be_a_variable(rig: HerderRig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADRACE_TEST_TASKS", "3")
     await rig.create("a", tasks_max="${env:HEADRACE_TEST_TASKS}")
