@@ -116,6 +116,8 @@ class Connectors:
         if loop is None or loop.gone:
             if self._configs.connector(name) is None or not self._group.owns_any(name):
                 self._release_all(name)
+                if self._configs.connector(name) is None and self._board.reports(name):
+                    self._board.remove_connector(name)  # deleted between two owners, of which this was the first
                 return
             tasks = Tasks(name, self._services, self._group, partial(self._is_current, name))
             host = self._services.host

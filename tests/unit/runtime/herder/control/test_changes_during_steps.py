@@ -125,6 +125,17 @@ class Departing(SoleWorker):
         return not self.left
 
 
+async def test_a_connector_that_is_deleted_between_two_owners_has_no_status(rig: HerderRig) -> None:
+    rig.connectors._group = group = Departing("w:1", rig.configs.names)
+    await rig.create("a")
+    await rig.until(lambda: rig.runs("a"))
+    group.left = True
+    rig.connectors.config_changed("a")
+    await rig.until(lambda: rig.state("a") is State.UNASSIGNED and "a" not in rig.connectors._loops)
+    await rig.configs.remove_connector("a")
+    await rig.until(lambda: rig.state("a") is None and rig.tasks("a") == {})
+
+
 async def test_a_deleted_connector_has_no_status_although_the_rebalance_is_faster_than_its_loop(rig: HerderRig) -> None:
     rig.connectors._group = group = Departing("w:1", rig.configs.names)
     await rig.create("a")
