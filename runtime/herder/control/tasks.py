@@ -412,8 +412,14 @@ class Tasks:
         }
 
     def _forget_statuses_except(self, count: int) -> None:
-        """Remove the statuses of tasks from this number on; other workers remove those of the tasks that they run."""
+        """Remove the statuses of tasks from this number on; other workers remove those of the tasks that they run.
+
+        Only the connector's owner removes what others have reported: a worker that was frozen may have read the status
+        of a new task, and not yet its config."""
+        removes_all = self._group.owns(self._name)
         for i, status in self._services.statuses.task_statuses(self._name).items():
+            if not removes_all and status.worker_id != self._group.worker_id:
+                continue
             if i >= count and not self._group.runs_elsewhere(status.worker_id, self._name, i):
                 self._services.board.remove_task(TaskId(self._name, i))
 

@@ -158,6 +158,18 @@ async def test_tasks_that_are_handed_over_after_their_connector_was_stopped_have
     await rig.until(lambda: rig.tasks("a") == {})
 
 
+async def test_a_worker_that_hands_over_removes_no_status_of_a_task_that_it_does_not_know_yet(rig: HerderRig) -> None:
+    """It was frozen: it has read the status of another worker's new task, and not its config."""
+    rig.connectors._group = group = Departing("w:1", rig.configs.names)
+    await rig.create("a")
+    await rig.until(lambda: rig.runs("a"))
+    rig.statuses.put_task(TaskId("a", 1), StatusRecord(State.RUNNING, None, "w:2", 1))
+    group.left = True
+    rig.connectors.ownership_changed()
+    await rig.until(lambda: "a" not in rig.connectors._loops)
+    assert rig.tasks("a") == {0: State.UNASSIGNED, 1: State.RUNNING}
+
+
 async def test_a_task_of_a_deleted_connector_is_not_started_again_after_its_restart(rig: HerderRig) -> None:
     await rig.create("a", version="1")
     await rig.until(lambda: TaskId("a", 0) in rig.engine.running)
