@@ -102,8 +102,10 @@ def flush(producer: Any, timeout: float) -> int:
 
     deadline = time.monotonic() + timeout
     while (left := deadline - time.monotonic()) > 0:
-        with suppress(KafkaException, SystemError):  # SystemError: a report has handled the fatal error
+        try:
             return int(producer.flush(left))
+        except (KafkaException, SystemError) as error:  # SystemError: a report has handled the fatal error
+            error.__traceback__ = None  # confluent-kafka may keep the error, and with it these frames and the producer
     return len(producer)
 
 
@@ -214,8 +216,6 @@ def _close_clients() -> None:
         with suppress(queue.Empty):
             _take(_unused.get(timeout=_INTERVAL if producers else None), producers)
         for index in reversed(range(len(producers))):
-            with suppress(Exception):  # late reports, which refer to the client
-                producers[index].poll(0)
             if sys.getrefcount(producers[index]) <= _OWN_REFERENCES:
                 del producers[index]
 

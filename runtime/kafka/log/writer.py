@@ -122,10 +122,11 @@ class Writer:
         try:
             producer.poll(0.1)
         except KafkaException as error:
-            self._fatal = error.args[0]
-        except SystemError:
+            self._fatal, error.__traceback__ = error.args[0], None  # as in open_clients.flush()
+        except SystemError as error:
             if self._fatal is None:
                 raise
+            error.__traceback__ = None
         if self._fatal is not None:
             self._failure, self._fatal, self._broken = self._fatal, None, True
             _log.error("The producer for the storage topics failed and is replaced: %s", self._failure.str())

@@ -11,13 +11,13 @@ import pytest
 
 from tests.support.broker import KafkaBroker
 from tests.support.kafka.fault_cases import ALL_CALLS, LONG, FaultCases, Outcome, Run, faults
-from tests.support.kafka.faulty_broker import CREATE_TOPICS, OFFSET_FETCH, PRODUCE, Damage, Fault
+from tests.support.kafka.faulty_broker import CREATE_TOPICS, INIT_PRODUCER_ID, OFFSET_FETCH, PRODUCE, Damage, Fault
 
 pytestmark = pytest.mark.slow
 
 COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR = 15, 16  # in a rolling restart
 NOT_CONTROLLER = 41
-OUT_OF_ORDER_SEQUENCE_NUMBER = 45  # fatal for an idempotent producer
+OUT_OF_ORDER_SEQUENCE_NUMBER, TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 45, 53  # fatal for an idempotent producer
 _QUICK = (
     "positions", "end_offsets", "group_requests", "group_changes", "fence", "tail", "membership",
     "transactional_writer", "console_brokers", "console_lag",
@@ -74,6 +74,13 @@ def test_faults_end_in_errors_that_name_the_cause(cases: FaultCases) -> None:
     _check(run, _QUICK_LIMIT)
     failed = [found for found in run.outcomes if found.error != "ok"]
     assert failed and all(found.error.split(": ", 1)[1] for found in failed), failed
+
+
+@pytest.mark.soak
+def test_a_producer_that_may_not_register_is_replaced_and_freed(cases: FaultCases) -> None:
+    """Its fatal error is found in the poll that reports the refused records, in some of the cases."""
+    fault = Fault(INIT_PRODUCER_ID, Damage.CODE, TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    _check(cases.run([("storage", fault)] * 40), _QUICK_LIMIT)
 
 
 @pytest.mark.soak

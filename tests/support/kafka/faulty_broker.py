@@ -17,7 +17,7 @@ from enum import StrEnum
 from typing import Any
 
 PRODUCE, METADATA, OFFSET_FETCH, FIND_COORDINATOR = 0, 3, 9, 10
-API_VERSIONS, CREATE_TOPICS, DESCRIBE_CLUSTER = 18, 19, 60
+API_VERSIONS, CREATE_TOPICS, INIT_PRODUCER_ID, DESCRIBE_CLUSTER = 18, 19, 22, 60
 _WITH_ADDRESSES = (METADATA, FIND_COORDINATOR, DESCRIBE_CLUSTER)
 _PATIENCE = 120.0  # seconds for the thread of the broker, which thousands of clients keep busy
 _LATE = 3.0  # seconds, more than the timeouts of the calls under test
