@@ -181,6 +181,8 @@ class Client:
         model = self.model
         if change is not None and not model.positions.end(change, outcome):
             self._world.trace.violated(f"{what} is refused, but has been carried out")
+        if change is not None and outcome is not Outcome.REFUSED:
+            model.outdated = model.latest_run
         if outcome is Outcome.DONE and changing:
             model.positions.settle()
             if config != _UNSET and config not in model.written:

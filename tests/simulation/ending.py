@@ -98,6 +98,10 @@ class Ending:
         if wanted == "PAUSED":  # a connector that has never been started has no tasks yet
             stored = self._workers[0].parts.configs.connector(name)  # type: ignore[union-attr]
             tasks = len(stored.tasks) if stored is not None else 0
+            if tasks > int(
+                client.stored["tasks.max"]
+            ):  # of an earlier config: those that start are FAILED, as in Connect
+                return None
         active = self._checks.active(name)
         if sorted(active) != list(range(tasks)):
             return f"{name} has the running tasks {active}, but should have {tasks} ({wanted})"

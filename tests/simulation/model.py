@@ -114,6 +114,8 @@ class Connector:
     name: str
     positions: Positions = field(default_factory=Positions)
     newest: int = -1  # version of the newest records
+    latest_run: int = 0  # of its tasks
+    outdated: int = 0  # the latest run when its positions were changed last
     created: int = 0  # version with which the connector was created
     config: str | None = None  # the version in force; None: no connector
     target: str | None = None
