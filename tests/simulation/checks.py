@@ -83,9 +83,8 @@ class Checks:
             self._exactly(model, part, number, value)
             if version < model.newest:
                 self._trace.violated(f"{value['run']} with version {version} writes after version {model.newest}")
-        elif _number(value["run"]) <= model.outdated:
-            return  # sent before the positions were changed: nothing fences the producers of such tasks
-        elif not model.positions.at_least(part, number):
+        elif not model.positions.at_least(part, number) and _number(value["run"]) > model.outdated:
+            # An older run may have sent the record before the positions were changed: nothing fences its producer.
             self._trace.violated(f"records of {name} are lost before {part}/{number}, {value['run']}")
         if version > model.newest:
             model.newest = version
