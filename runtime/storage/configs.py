@@ -199,9 +199,11 @@ class ConfigStore:
         """Store a configuration. An initial target state is written first, so that it applies from the first start."""
         await self._keep_past(name, config)
         first = self._target_first(name, target)
-        entry = self._entries.get(name)
-        # No new task configs may follow: the connector is paused, or its start fails.
-        keeps = entry is not None and entry.config is not None and entry.tasks
+        before = self.connector(name)
+        # While the connector runs, new task configs follow any other change, with a commit record behind this one.
+        follow = before is not None and before.target is TargetState.STARTED
+        unchanged = before is not None and before.start_config == without_live_keys(dict(config))
+        keeps = before is not None and before.tasks and (unchanged or not follow)
         value = {"properties": dict(config), **({_KEEPS_TASKS: True} if keeps else {})}
         await self._lead([*first, _record(_CONNECTOR + name, value)])
 

@@ -72,7 +72,7 @@ async def test_the_progress_column_appears_if_the_worker_reports_progress(ours: 
     async with console(ours.url, 120, 30) as seen:
         await seen.go(sink)
         await seen.sees("LAG", "at the end")
-        await seen.pilot.resize_terminal(80, 24)
+        await seen.pilot.resize_terminal(90, 24)  # wide enough for the names of other tests' connectors
         await seen.sees("TYPE", "LAG", "REC/S", "SINCE")
         await seen.pilot.resize_terminal(66, 24)
         await seen.until(lambda: "TYPE" not in seen.text)

@@ -99,13 +99,22 @@ async def test_in_a_mixed_group_the_records_of_tasks_remain() -> None:
     assert last[b"commit-c"] is None
 
 
-@pytest.mark.parametrize("config", [CONFIG, {**CONFIG, "headrace.rate.records": "5"}, {**CONFIG, "other": "key"}])
-async def test_a_changed_config_does_not_cost_the_tasks(config: dict[str, str]) -> None:
-    """Compaction removes the connector's record from before its tasks. No task configs follow while the connector is
-    paused."""
+@pytest.mark.parametrize(
+    ("config", "target"),
+    [
+        (CONFIG, TargetState.STARTED),
+        ({**CONFIG, "headrace.rate.records": "5"}, TargetState.STARTED),
+        ({**CONFIG, "other": "key"}, TargetState.PAUSED),
+    ],
+)
+async def test_a_config_that_no_task_configs_follow_does_not_cost_the_tasks(
+    config: dict[str, str], target: TargetState
+) -> None:
+    """Compaction removes the connector's record from before its tasks."""
     one = Topic()
     await one.live.put_connector("c", CONFIG)
     await one.live.put_tasks("c", [{"n": "0"}, {"n": "1"}])
+    await one.live.put_target_state("c", target)
     await one.live.put_connector("c", config)
     assert tasks(one.late()) == tasks(one.live) == ({"n": "0"}, {"n": "1"})
 
@@ -128,7 +137,7 @@ async def _change(one: Topic, chance: random.Random, step: int) -> None:
             await one.live.put_connector(name, {"name": name}, chance.choice([None, *TargetState]))
         case 0 if stored is not None:
             await one.live.put_connector(name, {**stored.config, "step": str(step // 20)})
-            if chance.random() < 0.5:  # otherwise it is paused, or its start fails
+            if stored.target is TargetState.STARTED:
                 await one.live.put_tasks(name, stored.tasks)
         case 1 | 2 if stored is None or stored.target is not TargetState.STOPPED:
             await one.live.put_tasks(name, [{"at": f"{step}-{n}"} for n in range(chance.randrange(4))])
