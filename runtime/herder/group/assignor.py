@@ -199,7 +199,7 @@ class _Assignment:
         units = [unit for unit in free if _kind(unit) is kind]
         for unit in sorted(units, key=lambda u: (-self._situation.weights[u], u)):
             weight = self._situation.weights[unit]
-            name = loads.lightest(weight, lambda name: self._may_run(name, unit))  # noqa: B023
+            name = loads.lightest(weight, lambda name: self._may_run(name, unit))  # noqa: B023 - called at once
             if name is None:
                 unassignable.append(unit)
             else:
@@ -232,6 +232,7 @@ class _Assignment:
                 weight = self._situation.weights[unit]
                 if not weight or expected.of(name) <= shares[name] + _EPSILON:
                     continue
+                # The lambda is called at once.
                 target = expected.lightest(weight, lambda other: other != name and self._may_run(other, unit))  # noqa: B023
                 if target is None or not (name in over or target in under):
                     continue
