@@ -116,8 +116,8 @@ class Connectors:
         if loop is None or loop.gone:
             if self._configs.connector(name) is None or not self._group.owns_any(name):
                 self._release_all(name)
-                if self._configs.connector(name) is None and self._board.reports(name):
-                    self._board.remove_connector(name)  # deleted between two owners, of which this was the first
+                if self._configs.connector(name) is None:
+                    self._deleted_elsewhere(name)
                 return
             tasks = Tasks(name, self._services, self._group, partial(self._is_current, name))
             host = self._services.host
@@ -126,6 +126,12 @@ class Connectors:
             )
             self._loops[name] = loop
         loop.wake()
+
+    def _deleted_elsewhere(self, name: str) -> None:
+        """Nothing of the deleted connector runs here."""
+        self._board.forget_secrets(name)
+        if self._board.reports(name):
+            self._board.remove_connector(name)  # deleted between two owners, of which this was the first
 
     def _is_current(self, name: str, generation: int) -> bool:
         stored = self._configs.connector(name)
@@ -141,6 +147,8 @@ class Connectors:
         if self._loops.get(loop.name) is loop:
             del self._loops[loop.name]
             self._starts.forget(loop.name)
+            if self._configs.connector(loop.name) is None:
+                self._board.forget_secrets(loop.name)
 
     def check_owned(self, name: str, task: int = CONNECTOR) -> None:
         """Raises Conflict if another worker owns this unit, or none."""

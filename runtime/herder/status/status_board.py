@@ -134,8 +134,12 @@ class StatusBoard:
         self._own.pop(name, None)
         self.errors.forget(name)
         self.meters.forget(name)
-        self._secrets.forget(name)
         self._events.publish("removed", {"name": name})
+
+    def forget_secrets(self, name: str) -> None:
+        """The connector has been deleted and nothing of it runs on this worker any more, so no text will quote its secrets.
+        Another worker may have removed its statuses earlier."""
+        self._secrets.forget(name)
 
     def topic(self, task: TaskId, topic: str) -> None:
         """Record that a task has used a topic."""

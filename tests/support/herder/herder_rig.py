@@ -184,7 +184,7 @@ class HerderRig:
         self.configs = ConfigStore(self.logs, topic("c"))
         self.statuses = StatusStore(self.logs, topic("s"))
         self.store = OffsetStore(self.logs, topic("o"))
-        secrets = Secrets()
+        self.secrets = secrets = Secrets()
         entries = ConnectorEntries(self.configs, self.statuses)
         self.board = StatusBoard(self.statuses, EventLog(), "w:1", secrets, entries.entry)
         self.group = SoleWorker("w:1", self.configs.names)

@@ -170,6 +170,32 @@ async def test_a_worker_that_hands_over_removes_no_status_of_a_task_that_it_does
     assert rig.tasks("a") == {0: State.UNASSIGNED, 1: State.RUNNING}
 
 
+async def test_the_secrets_of_a_deleted_connector_are_hidden_until_its_tasks_have_ended(rig: HerderRig) -> None:
+    """The leader may remove its statuses before that."""
+    await rig.create("a", db_password="marked-secret")
+    await rig.until(lambda: rig.runs("a"))
+    may_stop = await rig.busy("a")
+    await rig.configs.remove_connector("a")
+    rig.board.changed_elsewhere("a", removed=True)
+    hidden = rig.secrets.scrub("marked-secret")
+    may_stop.set()
+    await rig.until(lambda: "a" not in rig.connectors._loops)
+    assert "marked-secret" not in hidden
+    assert rig.secrets.scrub("marked-secret") == "marked-secret", "nothing is kept for ever"
+
+
+async def test_the_secrets_of_a_connector_that_was_handed_over_are_forgotten_when_it_is_deleted(rig: HerderRig) -> None:
+    rig.connectors._group = group = Departing("w:1", rig.configs.names)
+    await rig.create("a", db_password="marked-secret")
+    await rig.until(lambda: rig.runs("a"))
+    group.left = True
+    rig.connectors.config_changed("a")
+    await rig.until(lambda: "a" not in rig.connectors._loops)
+    assert rig.secrets.scrub("marked-secret") != "marked-secret", "its last log lines may still arrive"
+    await rig.configs.remove_connector("a")
+    assert rig.secrets.scrub("marked-secret") == "marked-secret"
+
+
 async def test_a_task_of_a_deleted_connector_is_not_started_again_after_its_restart(rig: HerderRig) -> None:
     await rig.create("a", version="1")
     await rig.until(lambda: TaskId("a", 0) in rig.engine.running)
