@@ -137,7 +137,7 @@ class StatusBoard:
         self._events.publish("removed", {"name": name})
 
     def forget_secrets(self, name: str) -> None:
-        """The connector has been deleted and nothing of it runs on this worker any more, so no text will quote its secrets.
+        """The connector has been deleted and nothing of it runs on this worker any more: no text quotes its secrets.
         Another worker may have removed its statuses earlier."""
         self._secrets.forget(name)
 

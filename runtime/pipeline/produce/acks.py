@@ -33,7 +33,7 @@ class Delivery:
 
     def __call__(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
-            self.batch.acks.returned(self, with_write_topic(error, message.topic()), message)
+            self.batch.acks.returned(self, error, message)
 
     def __del__(self) -> None:
         self.batch.reported()
@@ -67,7 +67,7 @@ class DeliveryAlone:
     def failed(self, error: KafkaError, message: Message) -> bool:
         """The message will never be delivered. Returns whether it is skipped."""
         batch = self._delivery.batch
-        return batch.acks.failed(batch, with_write_topic(error, message.topic()))
+        return batch.acks.failed(batch, error, message)
 
     def original(self, message: Message) -> dict[str, Any]:
         """The sent message: delivery reports have neither headers nor timestamps."""
@@ -93,6 +93,11 @@ class InFlight:
         self.kept: list[
             Sequence[dict[str, Any]]
         ] = []  # messages with headers or timestamps, until they are acknowledged
+
+    def fail(self, error: KafkaError) -> None:
+        """The batch will not be acknowledged: a message was refused with this error."""
+        if self.error is None:
+            self.error = error
 
     def reported(self) -> None:
         """Called when the last message has been reported, even if the task has ended meanwhile."""
@@ -143,18 +148,28 @@ class Acks:
     def returned(self, delivery: BatchMember, error: KafkaError, message: Message) -> bool:
         """A message was refused. If a request is too large, the broker refuses all of its messages, so each is sent
         again separately. Returns whether the message is skipped."""
-        if error.name() == "MSG_SIZE_TOO_LARGE" and self._resends:
-            self._oversized.append((message, delivery.alone()))
-            return False
-        return self.failed(delivery.batch, error)
+        try:
+            if self._resends and error.name() == "MSG_SIZE_TOO_LARGE":
+                self._oversized.append((message, delivery.alone()))
+                return False
+        except SystemError:  # as in failed()
+            delivery.batch.fail(error)
+            raise
+        return self.failed(delivery.batch, error, message)
 
-    def failed(self, batch: InFlight, error: KafkaError) -> bool:
+    def failed(self, batch: InFlight, error: KafkaError, message: Message) -> bool:
         """A message will never be delivered. Returns whether it is skipped."""
-        if self._tolerates is not None and self._tolerates(error):
-            self._refused.append(error)
-            return True
-        if batch.error is None:
-            batch.error = error
+        try:
+            named = with_write_topic(error, message.topic())
+            if self._tolerates is not None and self._tolerates(named):
+                self._refused.append(named)
+                return True
+        except SystemError:
+            # The client reports with its producer's fatal error pending, if a flush finds both, and calls of C code
+            # fail then. The batch must not look delivered; SlotProducer.poll() raises the fatal error.
+            batch.fail(error)
+            raise
+        batch.fail(named)
         return False
 
     def seal(self) -> None:

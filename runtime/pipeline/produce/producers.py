@@ -98,11 +98,11 @@ class SlotProducer:
 
         try:
             self.client.poll(timeout)
-        except KafkaException as e:
-            error: KafkaError = e.args[0]
-            if not error.fatal():
+        except (KafkaException, SystemError) as e:
+            cause = e.__cause__ if isinstance(e, SystemError) else e  # a report has met the fatal error: Acks.failed()
+            if not isinstance(cause, KafkaException) or not cause.args[0].fatal():
                 raise
-            self._failed(error)
+            self._failed(cause.args[0])
         if self.fatal is None and self._log.refusal is not None:
             self._failed(self._log.refusal)
 

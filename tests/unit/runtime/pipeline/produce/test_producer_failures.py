@@ -16,9 +16,11 @@ from runtime.api.task import SourceTask
 from runtime.connectors.file_source import FileStreamSourceTask
 from runtime.converters.header import SimpleHeaderConverter
 from runtime.converters.string import StringConverter
+from runtime.kafka.clients import open_clients
 from runtime.model.states import State
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import Converters
+from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import Producers, Purpose, SlotProducer
 from runtime.pipeline.produce.queue_share import SendQueue, Share
 from runtime.pipeline.produce.send import size_of
@@ -116,6 +118,42 @@ def test_the_reason_of_a_fatal_error_may_follow_the_refusal(kafka: MockKafka, mo
         "WRITE any topic: grant WRITE on the topics of the connector"
     )
     assert isinstance(producer.failure(KafkaError(KafkaError._PURGE_QUEUE)), ConnectError), "it is known now"
+
+
+def test_a_message_that_is_reported_while_a_fatal_error_is_pending_fails_its_batch(kafka: MockKafka) -> None:
+    """A flush serves both, as when a producer is closed: the client raises SystemError in the report."""
+    topic, offsets = kafka.create_topic(), {b"k": {"n": 1}}
+    kafka.refuse(INIT_PRODUCER_ID, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+    producer, acks = SlotProducer({"bootstrap.servers": kafka.bootstrap}), Acks()
+    delivery = acks.begin(offsets)
+    producer.produce(topic, b"x", partition=0, on_delivery=delivery)
+    del delivery
+    acks.seal()
+
+    def has_failed() -> bool:
+        try:
+            producer.produce(topic, b"y", partition=0)
+        except KafkaException:
+            return True
+        return False
+
+    wait_until(has_failed)
+    open_clients.flush(producer.client, 10)
+    assert acks.unacknowledged[0].delivered, "the only message was reported"
+    assert acks.error is not None and acks.take() == {}
+
+
+def test_a_fatal_error_that_a_report_has_met_is_the_producers(
+    kafka: MockKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    producer, fatal = SlotProducer({"bootstrap.servers": kafka.bootstrap}), KafkaError(KafkaError._FENCED, fatal=True)
+
+    def poll(timeout: float) -> None:
+        raise SystemError("returned a result with an exception set") from KafkaException(fatal)
+
+    monkeypatch.setattr(producer, "client", SimpleNamespace(poll=poll))
+    producer.poll(0)
+    assert producer.fatal is fatal
 
 
 class MissingPartitionTask(SourceTask):
