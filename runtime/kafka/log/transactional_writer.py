@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.open_clients import connect, missing_right
+from runtime.kafka.clients.raised import raised_error
 from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, WriterFenced, is_transient
 
@@ -140,8 +141,8 @@ class TransactionalWriter:
             for number, (key, value) in enumerate(records):
                 producer.produce(topic, value=value, key=key, on_delivery=partial(delivered, number))
             producer.commit_transaction(self._timeout)
-        except KafkaException as e:
-            failure = e.args[0]
+        except (KafkaException, SystemError) as e:
+            failure = raised_error(e)
         if failure is not None:  # not in the except block, see _give_up()
             self._give_up(producer, failure)
             raise self._problem(_cause(failure, refusals), topic)
@@ -157,7 +158,8 @@ class TransactionalWriter:
             if certain and error.name() not in _FENCED:
                 producer.abort_transaction(self._timeout)
                 return
-        except KafkaException as e:  # the first error is reported
+        except (KafkaException, SystemError) as e:  # the first error is reported
+            raised_error(e)
             e.__traceback__ = None  # the client leaks this error; its traceback and its context would keep the producer
         self._stop()
 

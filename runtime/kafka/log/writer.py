@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.kafka.clients import open_clients
+from runtime.kafka.clients.raised import raised_error
 from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 
@@ -61,11 +62,7 @@ class Writer:
             try:
                 refusal = self._refusal(topic, error)
             except SystemError as e:
-                # The client calls with its fatal error pending, if it found that in the same poll: the first call of C
-                # code fails for it, and the poll raises SystemError in its place.
-                if not isinstance(e.__cause__, KafkaException):
-                    raise
-                self._failure = self._fatal = e.__cause__.args[0]
+                self._failure = self._fatal = raised_error(e)
                 refusal = self._refusal(topic, error)
             delivered(refusal, -1, -1)
 
@@ -121,12 +118,8 @@ class Writer:
 
         try:
             producer.poll(0.1)
-        except KafkaException as error:
-            self._fatal, error.__traceback__ = error.args[0], None  # as in open_clients.flush()
-        except SystemError as error:
-            if self._fatal is None:
-                raise
-            error.__traceback__ = None
+        except (KafkaException, SystemError) as error:
+            self._fatal, error.__traceback__ = raised_error(error), None  # as in open_clients.flush()
         if self._fatal is not None:
             self._failure, self._fatal, self._broken = self._fatal, None, True
             _log.error("The producer for the storage topics failed and is replaced: %s", self._failure.str())

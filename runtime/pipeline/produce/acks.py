@@ -165,8 +165,7 @@ class Acks:
                 self._refused.append(named)
                 return True
         except SystemError:
-            # The client reports with its producer's fatal error pending, if a flush finds both, and calls of C code
-            # fail then. The batch must not look delivered; SlotProducer.poll() raises the fatal error.
+            # The producer's fatal error is pending, see raised_error(). The batch must not look delivered.
             batch.fail(error)
             raise
         batch.fail(named)

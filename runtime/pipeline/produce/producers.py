@@ -18,6 +18,7 @@ from runtime.api.errors import ConnectError
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.addresses import check_resolvable
 from runtime.kafka.clients.client_log import ClientLog
+from runtime.kafka.clients.raised import raised_error
 from runtime.kafka.clients.settings import PRODUCER_FIXED
 from runtime.kafka.denials import principal
 from runtime.model.task_errors import ClientFailedError
@@ -99,10 +100,9 @@ class SlotProducer:
         try:
             self.client.poll(timeout)
         except (KafkaException, SystemError) as e:
-            cause = e.__cause__ if isinstance(e, SystemError) else e  # a report has met the fatal error: Acks.failed()
-            if not isinstance(cause, KafkaException) or not cause.args[0].fatal():
+            if not (error := raised_error(e)).fatal():
                 raise
-            self._failed(cause.args[0])
+            self._failed(error)
         if self.fatal is None and self._log.refusal is not None:
             self._failed(self._log.refusal)
 

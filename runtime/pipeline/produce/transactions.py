@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
 from runtime.kafka.clients.open_clients import admin_client, connect, missing_right
+from runtime.kafka.clients.raised import raised_error
 from runtime.kafka.denials import denial, is_denial, with_write_topic
 from runtime.model.task_errors import ClientFailedError
 from runtime.pipeline.produce.producers import Purpose, SlotProducer, described
@@ -139,8 +140,9 @@ class Transactions:
         self.open = False
         try:
             self.producer.client.abort_transaction(_ABORT)
-        except KafkaException as e:
-            _log.warning("The open transaction was not aborted: %s; the task's next start aborts it", e.args[0].str())
+        except (KafkaException, SystemError) as e:
+            reason = raised_error(e).str()
+            _log.warning("The open transaction was not aborted: %s; the task's next start aborts it", reason)
 
     def _complete(self, call: Callable[[float], None]) -> None:
         """Repeat a call until it succeeds, or fails for good."""
@@ -152,8 +154,8 @@ class Transactions:
             try:
                 call(_CALL)
                 return
-            except KafkaException as e:
-                error: KafkaError = e.args[0]
+            except (KafkaException, SystemError) as e:
+                error = raised_error(e)
                 if not error.retriable():
                     failure = self._failure(error)
                     raise failure from failure.__cause__
