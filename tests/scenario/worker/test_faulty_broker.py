@@ -113,7 +113,7 @@ def _problems(run: Run, limit: float) -> list[object]:
     found: list[object] = [run.crash] if run.crash else []
     found += [outcome for outcome in run.outcomes if not _is_expected(outcome) or outcome.seconds > limit]
     if not run.crash and not _any_in_use(run.outcomes) and any(run.left):
-        found.append(f"clients, threads and descriptors left: {run.left}")
+        found.append(f"clients, threads and descriptors left: {run.left}; {run.output}")
     return found
 
 

@@ -43,11 +43,13 @@ class Crash:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The end of a process. `left`: clients, threads and descriptors that were not closed."""
+    """The end of a process. `left`: clients, threads and descriptors that were not closed; `output`: what it printed
+    about them."""
 
     outcomes: list[Outcome]
     crash: Crash | None
     left: tuple[int, ...]
+    output: str
 
 
 class FaultCases:
@@ -104,7 +106,7 @@ class FaultCases:
                 del started[number]
                 outcomes.append(Outcome(name, fault, float(rest[0]), rest[1]))
         crash = Crash(child.returncode, tuple(started.values()), errors[-4000:]) if child.returncode else None
-        return Run(outcomes, crash, left)
+        return Run(outcomes, crash, left, errors[-4000:])
 
 
 def faults(requests: Iterable[int], codes: Iterable[int] | None = None, times: int = 0) -> list[Fault]:

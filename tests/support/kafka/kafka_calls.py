@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import faulthandler
 import gc
+import inspect
 import logging
 import sys
 import threading
@@ -18,6 +19,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from runtime.api.data.record import SinkRecord, SourceRecord
@@ -383,6 +385,8 @@ def main(topic: str, group: str, timeout: str) -> None:
             break
         time.sleep(0.1)
     print("left", *left, flush=True)
+    if any(left):
+        print(*_kept_clients(), sep="\n", file=sys.stderr)
 
 
 def _resources() -> tuple[int, int, int]:
@@ -392,6 +396,32 @@ def _resources() -> tuple[int, int, int]:
     own = ("kafka-clients", "asyncio-waitpid")  # the threads that close clients stay
     threads = len(list(Path("/proc/self/task").iterdir())) - sum(t.name in own for t in threading.enumerate())
     return clients, threads, len(list(Path("/proc/self/fd").iterdir()))
+
+
+def _kept_clients() -> list[str]:
+    """The clients that still exist, with what refers to each of them."""
+    from confluent_kafka.cimpl import _AdminClientImpl, Consumer, Producer
+
+    clients = [o for o in gc.get_objects() if isinstance(o, (_AdminClientImpl, Consumer, Producer))]
+    return [" <- ".join(_chain(client, clients)) for client in clients]
+
+
+def _chain(referred: object, ignored: object) -> list[str]:
+    """What refers to an object, what refers to that, and so on: the first of each, at most eight."""
+    chain, seen = [type(referred).__name__], {id(ignored)}
+    while len(chain) < 8:
+        seen |= {id(referred), id(inspect.currentframe())}
+        others = [o for o in gc.get_referrers(referred) if id(o) not in seen and not _is_of(o)]
+        if not others:
+            break
+        referred = others[0]
+        chain.append(referred.f_code.co_qualname if isinstance(referred, FrameType) else repr(referred)[:120])
+    return chain
+
+
+def _is_of(referrer: object) -> bool:
+    """Whether it is a frame of this search."""
+    return isinstance(referrer, FrameType) and referrer.f_code.co_name in ("_chain", "_kept_clients", "<listcomp>")
 
 
 def _outcome(function: Call, place: Place) -> str:
