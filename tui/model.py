@@ -7,7 +7,7 @@ REST API's view.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from sys import intern
 from typing import Any, NamedTuple
@@ -32,7 +32,8 @@ class Task(NamedTuple):
 
 
 class Connector(NamedTuple):
-    """A connector with its status. `state` is the connector's own; `overall` includes its tasks."""
+    """A connector with its status. `state` is the connector's own; `overall` includes its tasks. `task_configs` is the
+    number of its tasks in the config topic: the status of a new task follows its config."""
 
     name: str
     type: str = "unknown"
@@ -42,6 +43,7 @@ class Connector(NamedTuple):
     version: str = ""
     trace: str = ""
     config: Mapping[str, str] = {}
+    task_configs: int = 0
 
     @property
     def cls(self) -> str:
@@ -64,6 +66,11 @@ class Connector(NamedTuple):
         return [task.state for task in self.tasks].count("FAILED")
 
     @property
+    def total(self) -> int:
+        """The number of tasks, also of those that have no status yet."""
+        return max(len(self.tasks), self.task_configs)
+
+    @property
     def overall(self) -> str:
         """FAILED if any task is; UNASSIGNED or RESTARTING if any task of a RUNNING connector is; otherwise `state`."""
         states = {task.state for task in self.tasks}
@@ -78,7 +85,7 @@ class Connector(NamedTuple):
     @property
     def tasks_text(self) -> str:
         """Running and total tasks, and failures: `1/3, 2 failed`."""
-        text, failed = f"{self.running}/{len(self.tasks)}", self.failed
+        text, failed = f"{self.running}/{self.total}", self.failed
         return f"{text}, {failed} failed" if failed else text
 
     @property
@@ -100,9 +107,9 @@ class Connector(NamedTuple):
         if self.state != state:
             return False
         if state == "RUNNING":
-            return bool(self.tasks) and self.running == len(self.tasks)
+            return bool(self.tasks) and self.running == self.total
         if state == "STOPPED":
-            return not self.tasks
+            return not self.total
         return all(task.state == state for task in self.tasks)
 
 
@@ -116,19 +123,24 @@ def connector(name: str, status: Json, info: Json = None) -> Connector:
 
 def _connector(name: str, status: Mapping[str, Json], info: Mapping[str, Json]) -> Connector:
     own = _object(status.get("connector"))
-    tasks = status.get("tasks") or ()
-    if not isinstance(tasks, list | tuple):
-        raise _Misfit(f"expected a list of tasks, got {tasks!r:.40}")
     return Connector(
         name=name,
         type=(_text(status.get("type")) or _text(info.get("type")) or "unknown").lower(),
         state=intern(_text(own.get("state"))) or "UNKNOWN",
-        tasks=tuple(sorted((_task(_object(entry)) for entry in tasks), key=lambda task: task.id)),
+        tasks=tuple(sorted((_task(_object(entry)) for entry in _tasks(status)), key=lambda task: task.id)),
         worker=intern(_text(own.get("worker_id"))),
         version=intern(_text(own.get("version"))),
         trace=_text(own.get("trace")),
         config=config_text(_object(info.get("config"))),
+        task_configs=len(_tasks(info)),
     )
+
+
+def _tasks(part: Mapping[str, Json]) -> Sequence[Json]:
+    tasks = part.get("tasks") or ()
+    if not isinstance(tasks, list | tuple):
+        raise _Misfit(f"expected a list of tasks, got {tasks!r:.40}")
+    return tasks
 
 
 def _task(entry: Mapping[str, Json]) -> Task:

@@ -65,7 +65,7 @@ class Condition(NamedTuple):
         if connector.overall != self.subject.upper():
             return Verified(False)
         if self.subject == "failed" and connector.state != "FAILED":
-            return Verified(True, f"{connector.failed} of {len(connector.tasks)} tasks FAILED")
+            return Verified(True, f"{connector.failed} of {connector.total} tasks FAILED")
         return Verified(True, f"is {connector.overall}")
 
     def _stalled(self, observation: Observation) -> Verified:

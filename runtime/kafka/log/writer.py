@@ -90,8 +90,6 @@ class Writer:
         self._closing.set()
         if self._thread.ident is not None:
             self._thread.join(timeout=5)
-        if not self._thread.is_alive():
-            self._drop(self._producer)
 
     def _current(self) -> Any:
         from confluent_kafka import Producer
@@ -109,6 +107,7 @@ class Writer:
                 self._serve(producer)
             else:
                 self._closing.wait(_IDLE)
+        self._drop(self._producer)
 
     def _serve(self, producer: Any) -> None:
         """Fatal errors are raised here, not passed to the error callback. An idempotent producer that lost its

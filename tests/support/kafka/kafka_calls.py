@@ -400,7 +400,7 @@ def _resources() -> tuple[int, int, int]:
 
 def _kept_clients() -> list[str]:
     """The clients that still exist, with what refers to each of them."""
-    from confluent_kafka.cimpl import _AdminClientImpl, Consumer, Producer
+    from confluent_kafka.cimpl import Consumer, Producer, _AdminClientImpl
 
     clients = [o for o in gc.get_objects() if isinstance(o, (_AdminClientImpl, Consumer, Producer))]
     return [" <- ".join(_chain(client, clients)) for client in clients]

@@ -48,6 +48,15 @@ def test_connectors_in_a_state(wanted: str, state: str, tasks: Sequence[str], ar
     assert model.connector("a", status("a", state, tasks)).is_in(wanted) is arrived
 
 
+def test_tasks_without_a_status_count() -> None:
+    """The statuses of new tasks follow their configs one by one."""
+    tasks = [{"connector": "a", "task": n} for n in range(3)]
+    seen = model.connector("a", status("a", tasks=["RUNNING", "RUNNING"]), {"tasks": tasks})
+    assert (seen.tasks_text, seen.is_in("RUNNING")) == ("2/3", False)
+    seen = model.connector("a", status("a", tasks=["RUNNING"] * 3), {"tasks": tasks})
+    assert seen.is_in("RUNNING")
+
+
 def test_failures_sort_first_then_names() -> None:
     answer = expanded(
         status("b"), status("a"), status("s", "STOPPED", []), status("z", tasks=["FAILED"]), status("u", "UNASSIGNED")

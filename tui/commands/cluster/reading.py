@@ -106,7 +106,7 @@ def listing(connectors: list[model.Connector]) -> Result:
             "name": c.name,
             "type": c.type,
             "state": states[c.name],
-            "tasks": {"running": c.running, "failed": c.failed, "total": len(c.tasks)},
+            "tasks": {"running": c.running, "failed": c.failed, "total": c.total},
             "class": c.cls,
             "worker": c.worker,
         }

@@ -77,7 +77,7 @@ def overview(connector: Connector, notices: Sequence[str] = (), pace: Pairs = ()
 
     line("connector", (states.word(connector.state), states.style(connector.state)))
     failed = [(f", {connector.failed} failed", "bold $error")] if connector.failed else []
-    line("tasks", f"{connector.running} of {counted(len(connector.tasks), 'task')} running", *failed)
+    line("tasks", f"{connector.running} of {counted(connector.total, 'task')} running", *failed)
     line("type", visible(connector.type))
     line(
         "class", visible(connector.cls), (f"  {visible(connector.version)}" if connector.version else "", "$text-muted")

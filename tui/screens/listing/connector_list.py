@@ -209,7 +209,7 @@ def _tasks(connector: Connector, width: int) -> str:
     """`1/3, 2 failed`, or `1/3 ✗2` in a narrow column."""
     if len(text := connector.tasks_text) <= width or not connector.failed:
         return text
-    return f"{connector.running}/{len(connector.tasks)} {states.glyph('FAILED')}{connector.failed}"
+    return f"{connector.running}/{connector.total} {states.glyph('FAILED')}{connector.failed}"
 
 
 def _fails(failing: FailureRate) -> Cell:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tui.cluster.snapshot import Snapshot
 from tui.formatting import counted
 from tui.model import Connector
+from tui.screens.base.stack_traces import FAILED, cause_line, each
 from tui.scrubbing import scrubbed, without_user
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 TIME_LIMIT = 60.0  # seconds from acceptance to the observed state
 RESTART_DELAY = 1.0  # seconds in which the observed state may be older than the restart
 FAILURE_DELAY = 2.0  # seconds in which an observed failure may be older than the request
+SETTLING = 10.0  # seconds in which a connector that was RUNNING may still fail because of the operation
 
 
 class Phase(Enum):
@@ -96,11 +98,13 @@ class Operations:
         self._clock, self._changed = clock, changed
         self.log: list[Operation] = []
         self._open: dict[int, Operation] = {}  # by id, so that drawing a row does not search the whole log
+        self._settling: dict[str, tuple[Operation, float]] = {}  # by connector; when it was observed RUNNING
 
     def begin(self, verb: str, target: str, *, goal: str = "", lines: tuple[str, ...] = (), doing: str) -> Operation:
         operation = Operation(len(self.log) + 1, verb, target, goal, lines, doing, self._clock())
         self.log.append(operation)
         self._open[operation.id] = operation
+        self._settling.pop(target, None)
         self._step(operation, Phase.REQUESTED, "requested")
         return operation
 
@@ -140,6 +144,8 @@ class Operations:
         for operation in self.open:
             if operation.phase is Phase.ACCEPTED and operation.goal:
                 self._look(operation, snapshot)
+        for operation, since in list(self._settling.values()):
+            self._look_again(operation, snapshot, self._clock() - since)
 
     def _look(self, operation: Operation, snapshot: Snapshot) -> None:
         now, heard_at = self._clock(), snapshot.link.heard_at or 0.0
@@ -153,12 +159,25 @@ class Operations:
             self._end(
                 operation, Phase.OBSERVED, f"observed: {described_goal(seen, operation.goal)} after {waited:.1f} s"
             )
+            if operation.goal == "RUNNING":
+                self._settling[operation.target] = operation, now
         elif seen is not None and operation.goal == "RUNNING" and seen.overall == "FAILED" and waited > FAILURE_DELAY:
-            self._end(operation, Phase.FAILED, f"observed: {described(seen)}; t shows the trace")
+            self._end(operation, Phase.FAILED, f"observed: {described(seen)}{cause(seen)}; t shows the trace")
         elif waited > TIME_LIMIT:
             self._end(
                 operation, Phase.TIMED_OUT, f"not {operation.goal} within {TIME_LIMIT:.0f} s; now {described(seen)}"
             )
+
+    def _look_again(self, operation: Operation, snapshot: Snapshot, waited: float) -> None:
+        """A start may fail a moment after the connector was RUNNING: with its first records, for example."""
+        seen = snapshot.connectors.get(operation.target)
+        if seen is None or waited > SETTLING:
+            del self._settling[operation.target]
+        elif seen.overall == "FAILED":
+            again = "again " if operation.verb == "restart" else ""
+            text = f"failed {again}after {max(waited, 1):.0f} s: {described(seen)}{cause(seen)}; t shows the trace"
+            self._end(operation, Phase.FAILED, text)
+            del self._settling[operation.target]
 
     def _step(self, operation: Operation, phase: Phase, text: str) -> None:
         operation.phase = phase
@@ -191,6 +210,11 @@ def described(seen: Connector | None) -> str:
     if seen is None:
         return "deleted"
     return f"{seen.overall}, {tasks_in_words(seen)}"
+
+
+def cause(seen: Connector) -> str:
+    """The root cause of the first failure, after a colon; empty if no trace says it."""
+    return next((f": {cause_line(trace.text)}" for trace in each(seen) if trace.state == FAILED), "")
 
 
 def tasks_in_words(connector: Connector) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.unit.tui.screens.builders import connector, snapshot
 from tui.client.calls import ApiCall
 from tui.cluster.snapshot import ClusterLink, LinkState, Snapshot
-from tui.screens.services.operations import Operation, Operations, Phase, as_curl
+from tui.screens.services.operations import SETTLING, Operation, Operations, Phase, as_curl
 
 
 def phase(one: Operation) -> Phase:
@@ -37,6 +39,46 @@ def test_operations_run_from_requested_to_observed() -> None:
     log.observe(Snapshot({"c": failed}, link=ClusterLink(LinkState.POLLING, now[0])))
     assert three.phase is Phase.FAILED and "0/1 tasks, 1 failed" in three.last
     assert steps[0] == "requested"
+
+
+def observed(now: list[float], log: Operations, state: str) -> None:
+    log.observe(Snapshot({"c": connector("c", tasks=(state,))}, link=ClusterLink(LinkState.POLLING, now[0])))
+
+
+def running(now: list[float], log: Operations, verb: str) -> Operation:
+    """An operation whose connector was observed RUNNING."""
+    operation = log.begin(verb, "c", goal="RUNNING", doing="")
+    log.accepted(operation)
+    now[0] += 2
+    observed(now, log, "RUNNING")
+    assert operation.phase is Phase.OBSERVED
+    return operation
+
+
+@pytest.mark.parametrize(("verb", "text"), [("restart", "failed again after 3 s"), ("resume", "failed after 3 s")])
+def test_a_connector_that_fails_a_moment_after_it_was_running_has_failed(verb: str, text: str) -> None:
+    now = [100.0]
+    log = Operations(lambda: now[0], lambda operation: None)
+    operation = running(now, log, verb)
+    now[0] += 3
+    observed(now, log, "FAILED")
+    assert phase(operation) is Phase.FAILED
+    assert operation.last == f"{text}: FAILED, 0/1 tasks, 1 failed: boom; t shows the trace"
+
+
+def test_a_later_failure_is_not_the_operations() -> None:
+    now = [100.0]
+    log = Operations(lambda: now[0], lambda operation: None)
+    operation = running(now, log, "restart")
+    now[0] += SETTLING + 1
+    observed(now, log, "RUNNING")
+    observed(now, log, "FAILED")
+    assert phase(operation) is Phase.OBSERVED
+    operation = running(now, log, "restart")
+    later = log.begin("restart", "c", goal="RUNNING", doing="")
+    now[0] += 3
+    observed(now, log, "FAILED")
+    assert (phase(operation), phase(later)) == (Phase.OBSERVED, Phase.REQUESTED), "the next request has begun"
 
 
 def test_curl_commands_are_quoted_and_without_secrets() -> None:
