@@ -7,43 +7,31 @@ import ssl
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from runtime.config.key_stores import JKS, PEM, PKCS12, kind_of, load_pem, load_pkcs12, pkcs12_trust
+from runtime.config.stores.key_stores import load_keys, own_keys, trusted
+from runtime.config.stores.pem import Keys, StoreError, has_root
 from runtime.kafka.errors import ClientConfigError
 
 
 def client_context(settings: Mapping[str, Any]) -> ssl.SSLContext | None:
-    """The TLS context; None without TLS. ClientConfigError names the stores that cannot be used."""
-    if "SSL" not in str(settings.get("security.protocol", "")):
+    """The TLS context for librdkafka's settings; None without TLS. Raises ClientConfigError."""
+    if not _uses_tls(settings):
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = settings.get("ssl.endpoint.identification.algorithm", "https") != "none"
     try:
-        _load_trust(context, settings)
-        _load_keys(context, settings)
-        if ciphers := settings.get("ssl.cipher.suites"):
-            context.set_ciphers(ciphers)
+        if certificates := settings.get("ssl.ca.pem"):
+            context.load_verify_locations(cadata=certificates)
+        else:
+            context.load_default_certs()
+        if chain := settings.get("ssl.certificate.pem"):
+            load_keys(context, Keys(settings["ssl.key.pem"], chain))
     except (OSError, ValueError) as e:  # ssl.SSLError is an OSError
         raise ClientConfigError(f"ssl: the stores of the Kafka clients cannot be used: {e}") from None
     return context
 
 
-def _load_trust(context: ssl.SSLContext, settings: Mapping[str, Any]) -> None:
-    if pem := settings.get("ssl.ca.pem"):
-        context.load_verify_locations(cadata=pem)
-    elif location := settings.get("ssl.ca.location"):
-        context.load_verify_locations(location)
-    else:
-        context.load_default_certs()
-
-
-def _load_keys(context: ssl.SSLContext, settings: Mapping[str, Any]) -> None:
-    password = settings.get("ssl.key.password")
-    if chain := settings.get("ssl.certificate.pem"):
-        load_pem(context, f"{settings.get('ssl.key.pem', '')}\n{chain}".encode(), password)
-    elif location := settings.get("ssl.certificate.location"):
-        context.load_cert_chain(location, settings.get("ssl.key.location"), password or "")
-    elif location := settings.get("ssl.keystore.location"):
-        load_pkcs12(context, location, settings.get("ssl.keystore.password"))
+def _uses_tls(settings: Mapping[str, Any]) -> bool:
+    return "SSL" in str(settings.get("security.protocol", "")).upper()
 
 
 PREFIXES = ("security.protocol", "sasl.", "ssl.")
@@ -55,23 +43,22 @@ KAFKA_PYTHON: Mapping[str, str] = {
     "sasl.password": "sasl_plain_password",
     "sasl.kerberos.service.name": "sasl_kerberos_service_name",
 }
-"""librdkafka's names → kafka-python's; TLS settings are in tls.py."""
+"""librdkafka's names → kafka-python's, without those of TLS (client_context)."""
 
 _SAME = {
-    "sasl.kerberos.service.name", "sasl.mechanism", "sasl.oauthbearer.scope", "sasl.oauthbearer.token.endpoint.url",
-    "ssl.key.password",
+    "sasl.kerberos.kinit.cmd", "sasl.kerberos.service.name", "sasl.mechanism", "sasl.oauthbearer.scope",
+    "sasl.oauthbearer.token.endpoint.url",
 }  # fmt: skip
-_RENAMED = {
-    "ssl.truststore.certificates": "ssl.ca.pem",
-    "ssl.keystore.certificate.chain": "ssl.certificate.pem",
-    "ssl.keystore.key": "ssl.key.pem",
-    "sasl.kerberos.kinit.cmd": "sasl.kerberos.kinit.cmd",
-}
 _BUILT_IN = {
-    "ssl.enabled.protocols", "ssl.keymanager.algorithm", "ssl.keystore.password", "ssl.keystore.type",
-    "ssl.protocol", "ssl.provider", "ssl.secure.random.implementation", "ssl.trustmanager.algorithm",
-    "ssl.truststore.password", "ssl.truststore.type", "sasl.login.class",
+    "ssl.enabled.protocols", "ssl.keymanager.algorithm", "ssl.protocol", "ssl.provider",
+    "ssl.secure.random.implementation", "ssl.trustmanager.algorithm", "sasl.login.class",
 }  # fmt: skip
+STORES = frozenset({
+    "ssl.key.password", "ssl.keystore.certificate.chain", "ssl.keystore.key", "ssl.keystore.location",
+    "ssl.keystore.password", "ssl.keystore.type", "ssl.truststore.certificates", "ssl.truststore.location",
+    "ssl.truststore.password", "ssl.truststore.type",
+})  # fmt: skip
+"""Properties of key and trust stores, which are read to PEM: librdkafka and Python read no store of Java's."""
 _JAAS_OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))""")
 
 
@@ -81,17 +68,32 @@ def translate(java: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str], 
     warnings: list[str] = []
     left = {k: v for k, v in java.items() if not k.startswith(PREFIXES)}
     for key, value in java.items():
-        if key in left or key in _BUILT_IN:
+        if key in left or key in _BUILT_IN or key in STORES:
             continue
         if key in _SAME:
             settings[key] = value
-        elif key in _RENAMED:
-            settings[_RENAMED[key]] = value
         elif key in _SPECIAL:
             settings |= _SPECIAL[key](java, value, warnings)
         else:
             warnings.append(f"{key} has no equivalent in this worker's Kafka client; it has no effect")
+    if _uses_tls(java):  # without TLS Java's clients do not read the stores, either
+        settings |= _stores(java)
     return settings, left, warnings
+
+
+def _stores(java: Mapping[str, str]) -> dict[str, str]:
+    try:
+        certificates, keys = trusted(java), own_keys(java)
+    except StoreError as e:
+        raise ClientConfigError(str(e)) from None
+    if certificates and not has_root(certificates):  # Java trusts what is in the store; librdkafka needs the root
+        named = next(key for key in ("ssl.truststore.certificates", "ssl.truststore.location") if java.get(key))
+        file = f"={java[named]}" if named.endswith("location") else ""
+        raise ClientConfigError(
+            f"{named}{file} contains only certificates that others have signed: add that of their root authority"
+        )
+    presented = {"ssl.key.pem": keys.key, "ssl.certificate.pem": keys.chain} if keys else {}
+    return {**presented, **({"ssl.ca.pem": certificates} if certificates else {})}
 
 
 def _protocol(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[str, Any]:
@@ -100,44 +102,6 @@ def _protocol(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[
 
 def _identification(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[str, Any]:
     return {"ssl.endpoint.identification.algorithm": "https" if value.strip().lower() == "https" else "none"}
-
-
-def _truststore(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[str, Any]:
-    kind = _kind(java.get("ssl.truststore.type", JKS), value)
-    if kind == PEM:
-        return {"ssl.ca.location": value}
-    if kind == PKCS12:  # librdkafka accepts certificates as PEM only
-        try:
-            return {"ssl.ca.pem": pkcs12_trust(value, java.get("ssl.truststore.password"))}
-        except (OSError, ValueError) as e:
-            raise ClientConfigError(f"ssl.truststore.location={value} cannot be used: {e}") from None
-    warnings.append(
-        f"ssl.truststore.location={value} is a {kind} store, which only Java reads: export its certificates to "
-        "a PEM file and set ssl.truststore.type=PEM"
-    )
-    return {}
-
-
-def _keystore(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[str, Any]:
-    kind = _kind(java.get("ssl.keystore.type", JKS), value)
-    if kind == PEM:  # one file holds the key and the chain
-        return {"ssl.certificate.location": value, "ssl.key.location": value}
-    if kind == PKCS12:
-        return {"ssl.keystore.location": value, "ssl.keystore.password": java.get("ssl.keystore.password", "")}
-    warnings.append(
-        f"ssl.keystore.location={value} is a {kind} store, which only Java reads: convert it to PKCS12 or PEM and set "
-        "ssl.keystore.type"
-    )
-    return {}
-
-
-def _kind(named: str, location: str) -> str:
-    """The type of the store file; its declared type if the file cannot be read yet."""
-    try:
-        kind = kind_of(location)
-    except OSError:
-        return named.upper()
-    return kind if kind != PEM or named.upper() == PEM else named.upper()
 
 
 def _jaas(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[str, Any]:
@@ -169,6 +133,4 @@ _SPECIAL: Mapping[str, Callable[[Mapping[str, str], str, list[str]], dict[str, A
     "security.protocol": _protocol,
     "sasl.jaas.config": _jaas,
     "ssl.endpoint.identification.algorithm": _identification,
-    "ssl.truststore.location": _truststore,
-    "ssl.keystore.location": _keystore,
 }
