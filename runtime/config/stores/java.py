@@ -38,8 +38,8 @@ def read_entries(data: bytes, password: str | None) -> list[StoreEntry]:
     MalformedStore."""
     body, digest = data[:-_DIGEST], data[-_DIGEST:]
     if password is not None:
-        found = hashlib.sha1(password.encode("utf-16-be") + _PEPPER + body).digest()
-        if not hmac.compare_digest(found, digest):
+        expected = hashlib.sha1(password.encode("utf-16-be") + _PEPPER + body).digest()
+        if not hmac.compare_digest(expected, digest):
             raise MalformedStore("the password is wrong, or the file is damaged")
     try:
         return list(_entries(_Cursor(body, 4)))

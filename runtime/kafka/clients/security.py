@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from runtime.api.config.types import java_trim
+from runtime.config.jaas.login_file import KEY
 from runtime.config.stores.key_stores import load_keys, own_keys, trusted
 from runtime.config.stores.pem import Keys, StoreError, has_root
+from runtime.kafka.clients.sasl import CLASSES, LOGIN, sasl_settings
 from runtime.kafka.errors import ClientConfigError
 
 
@@ -45,37 +47,28 @@ KAFKA_PYTHON: Mapping[str, str] = {
 }
 """librdkafka's names → kafka-python's, without those of TLS (client_context)."""
 
-_SAME = {
-    "sasl.kerberos.kinit.cmd", "sasl.kerberos.service.name", "sasl.mechanism", "sasl.oauthbearer.scope",
-    "sasl.oauthbearer.token.endpoint.url",
-}  # fmt: skip
-_BUILT_IN = {
-    "ssl.enabled.protocols", "ssl.keymanager.algorithm", "ssl.protocol", "ssl.provider",
-    "ssl.secure.random.implementation", "ssl.trustmanager.algorithm", "sasl.login.class",
-}  # fmt: skip
 STORES = frozenset({
     "ssl.key.password", "ssl.keystore.certificate.chain", "ssl.keystore.key", "ssl.keystore.location",
     "ssl.keystore.password", "ssl.keystore.type", "ssl.truststore.certificates", "ssl.truststore.location",
     "ssl.truststore.password", "ssl.truststore.type",
 })  # fmt: skip
 """Properties of key and trust stores, which are read to PEM: librdkafka and Python read no store of Java's."""
-_JAAS_OPTION = re.compile(r"""([\w.]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))""")
+BUILT_IN = frozenset({
+    "ssl.enabled.protocols", "ssl.keymanager.algorithm", "ssl.protocol", "ssl.provider",
+    "ssl.secure.random.implementation", "ssl.trustmanager.algorithm",
+})  # fmt: skip
+_READ = {"security.protocol", "ssl.endpoint.identification.algorithm", KEY, *STORES, *BUILT_IN, *LOGIN, *CLASSES}
 
 
 def translate(java: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str], list[str]]:
     """librdkafka's settings, the properties that are not about security, and warnings for untranslated properties."""
-    settings: dict[str, Any] = {}
-    warnings: list[str] = []
-    left = {k: v for k, v in java.items() if not k.startswith(PREFIXES)}
-    for key, value in java.items():
-        if key in left or key in _BUILT_IN or key in STORES:
-            continue
-        if key in _SAME:
-            settings[key] = value
-        elif key in _SPECIAL:
-            settings |= _SPECIAL[key](java, value, warnings)
-        else:
-            warnings.append(f"{key} has no equivalent in this worker's Kafka client; it has no effect")
+    left = {k: v for k, v in java.items() if not k.startswith(PREFIXES) and k != KEY}
+    warnings = [
+        f"{key} has no equivalent in this worker's Kafka client; it has no effect"
+        for key in java
+        if key not in left and key not in _READ
+    ]
+    settings = {**_protocol(java), **_identification(java), **sasl_settings(java)}
     if _uses_tls(java):  # without TLS Java's clients do not read the stores, either
         settings |= _stores(java)
     return settings, left, warnings
@@ -96,41 +89,13 @@ def _stores(java: Mapping[str, str]) -> dict[str, str]:
     return {**presented, **({"ssl.ca.pem": certificates} if certificates else {})}
 
 
-def _protocol(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[str, Any]:
-    return {"security.protocol": value.strip().upper()}
+def _protocol(java: Mapping[str, str]) -> dict[str, str]:
+    value = java.get("security.protocol")
+    return {} if value is None else {"security.protocol": java_trim(value).upper()}
 
 
-def _identification(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[str, Any]:
-    return {"ssl.endpoint.identification.algorithm": "https" if value.strip().lower() == "https" else "none"}
-
-
-def _jaas(java: Mapping[str, str], value: str, warnings: list[str]) -> dict[str, Any]:
-    options = {name: re.sub(r"\\(.)", r"\1", quoted) or bare for name, quoted, bare in _JAAS_OPTION.findall(value)}
-    module = value.split(None, 1)[0].rpartition(".")[2] if value.strip() else ""
-    for prefix, names in _LOGIN_MODULES.items():
-        if module.startswith(prefix):
-            translated = {theirs: options[ours] for ours, theirs in names.items() if ours in options}
-            return {**translated, "sasl.oauthbearer.method": "oidc"} if prefix == "OAuthBearer" else translated
-    warnings.append(
-        f"sasl.jaas.config names the unsupported login module {module or '(none)'} and has no effect: use "
-        "PlainLoginModule, ScramLoginModule, Krb5LoginModule or OAuthBearerLoginModule"
-    )
-    return {}
-
-
-_LOGIN_MODULES: Mapping[str, Mapping[str, str]] = {
-    "PlainLogin": {"username": "sasl.username", "password": "sasl.password"},
-    "ScramLogin": {"username": "sasl.username", "password": "sasl.password"},
-    "Krb5Login": {"principal": "sasl.kerberos.principal", "keyTab": "sasl.kerberos.keytab"},
-    "OAuthBearer": {
-        "clientId": "sasl.oauthbearer.client.id",
-        "clientSecret": "sasl.oauthbearer.client.secret",
-        "scope": "sasl.oauthbearer.scope",
-    },
-}
-
-_SPECIAL: Mapping[str, Callable[[Mapping[str, str], str, list[str]], dict[str, Any]]] = {
-    "security.protocol": _protocol,
-    "sasl.jaas.config": _jaas,
-    "ssl.endpoint.identification.algorithm": _identification,
-}
+def _identification(java: Mapping[str, str]) -> dict[str, str]:
+    value = java.get("ssl.endpoint.identification.algorithm")
+    if value is None:
+        return {}
+    return {"ssl.endpoint.identification.algorithm": "https" if java_trim(value).lower() == "https" else "none"}

@@ -87,6 +87,7 @@ def _entries(rights: Iterable[Right], user: str) -> Iterator[tuple[Any, ...]]:
 
 def _secured(plain: str, secured: str, controller_port: int) -> dict[str, object]:
     """Settings for a second listener."""
+    stores = {**KEYS["PKCS12"], **TRUST["JCEKS"]}
     return {
         "listeners": f"PLAINTEXT://{plain},SASL_SSL://{secured},CONTROLLER://{ports.HOST}:{controller_port}",
         "advertised.listeners": f"PLAINTEXT://{plain},SASL_SSL://{secured}",
@@ -95,9 +96,14 @@ def _secured(plain: str, secured: str, controller_port: int) -> dict[str, object
         "super.users": "User:ANONYMOUS",
         "sasl.enabled.mechanisms": "PLAIN",
         "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{_PLAIN} {' '.join(_password(user) for user in USERS)};",
-        **{f"listener.name.sasl_ssl.{key}": value for key, value in {**KEYS["PKCS12"], **TRUST["JCEKS"]}.items()},
+        **{f"listener.name.sasl_ssl.{key}": _escaped(value) for key, value in stores.items()},
         "listener.name.sasl_ssl.ssl.client.auth": "required",
     }
+
+
+def _escaped(value: str) -> str:
+    """A value of a properties file."""
+    return value.replace("\\", "\\\\").encode("ascii", "backslashreplace").decode().replace("\\x", "\\u00")
 
 
 def _password(user: str) -> str:

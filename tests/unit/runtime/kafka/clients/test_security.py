@@ -78,7 +78,7 @@ def test_stores_that_cannot_be_used_are_named(stores: Stores, tmp_path: Path) ->
     java = {"security.protocol": "ssl", "ssl.truststore.location": str(stores.trust_p12)}
     with pytest.raises(ClientConfigError, match=r"^ssl\.truststore\.location=.*\.password, which is not set"):
         client_config(java, "admin")
-    assert client_config({**java, "security.protocol": "SASL_PLAINTEXT"}, "admin").warnings == ()
+    assert client_config({**java, "security.protocol": "PLAINTEXT"}, "admin").warnings == ()
 
 
 @pytest.mark.parametrize("kind", KEYS)
