@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from runtime.api.errors import ConfigError
+from runtime.config.jaas.tokens import tokens
 from runtime.config.secret_names import HIDDEN, is_password
 from runtime.config.url_secrets import secrets_in_url
 from runtime.logs.formats import CUT_MARK, GAP_MARK
@@ -52,8 +53,17 @@ def _parts(key: str, value: str) -> Iterable[str]:
         for name, quoted, single, bare in _JAAS_OPTION.findall(value):
             if _SECRET_OPTION.search(name):
                 yield from {quoted or single or bare, re.sub(r"\\(.)", r"\1", quoted)}
+        yield from _options(value)
     elif key.endswith("user.info"):
         yield value.partition(":")[2]
+
+
+def _options(jaas: str) -> Iterable[str]:
+    """The secret options as clients get them, also of a malformed text."""
+    given = list(tokens(jaas))
+    for key, sign, value in zip(given, given[1:], given[2:], strict=False):
+        if sign.kind == "=" and value.text and _SECRET_OPTION.search(key.text or ""):
+            yield value.text
 
 
 class TooManySecrets(ConfigError):

@@ -27,8 +27,7 @@ def principal(settings: Mapping[str, Any]) -> str:
         return f"User:{user}"
     if "SASL" in str(settings.get("security.protocol", "")):
         return "the principal of the SASL login"
-    certified = any(k in settings for k in ("ssl.certificate.location", "ssl.certificate.pem", "ssl.keystore.location"))
-    return "the principal of the client's certificate" if certified else "User:ANONYMOUS"
+    return "the principal of the client's certificate" if "ssl.certificate.pem" in settings else "User:ANONYMOUS"
 
 
 def denial(settings: Mapping[str, Any], operation: str, resource: str) -> str:

@@ -12,6 +12,7 @@ from runtime.config.standalone_config import StandaloneConfig
 from runtime.config.worker_config import WorkerConfig
 from runtime.kafka.clients.settings import client_config
 from runtime.kafka.cluster_monitor import ClusterMonitor
+from runtime.kafka.errors import ClientConfigError
 from runtime.kafka.group.group_member import GroupMember, Times
 from runtime.kafka.log.log import TopicLogs
 from runtime.kafka.log.reader import FETCH_WAIT, FETCH_WAIT_TRANSACTIONS
@@ -73,9 +74,16 @@ def client_warnings(config: WorkerConfig) -> list[str]:
     """Warnings about Kafka client properties of the worker's file that have no effect here."""
     warnings = list(client_config(config.originals, "admin").warnings)
     for kind in ("producer", "consumer", "admin"):
-        warnings += (f"{kind}.: {warning}" for warning in client_config(config.originals, kind, {}).warnings)
+        warnings += (f"{kind}.: {warning}" for warning in _warnings(config, kind))
     https = any(listener.scheme == "https" for listener in config.listeners)
     return [w for w in dict.fromkeys(warnings) if not (https and w.startswith("ssl."))]  # https listeners use them
+
+
+def _warnings(config: WorkerConfig, kind: str) -> tuple[str, ...]:
+    try:
+        return client_config(config.originals, kind, {}).warnings
+    except ClientConfigError as e:
+        raise ClientConfigError(f"{kind}.: {e}") from None
 
 
 def lease_remaining(member: GroupMember | None) -> Callable[[], float]:

@@ -17,7 +17,9 @@ from runtime.definitions.sink import SINK_KEYS
 from runtime.definitions.source import SOURCE_KEYS
 from runtime.herder.configs.task_specs import ISOLATION
 from runtime.kafka.clients.names import BUILT_IN
-from runtime.kafka.clients.security import _BUILT_IN as BUILT_IN_SECURITY
+from runtime.kafka.clients.sasl import CLASSES, LOGIN
+from runtime.kafka.clients.security import BUILT_IN as BUILT_IN_SECURITY
+from runtime.kafka.clients.security import STORES
 from runtime.kafka.clients.settings import client_config
 from runtime.worker.worker_storage import client_warnings
 
@@ -33,19 +35,17 @@ REQUIRED = {
     "value.converter": "x",
     **{f"{kind}.storage.topic": kind for kind in ("config", "offset", "status")},
 }
-_OF_STORES = {"ssl.keystore.password", "ssl.keystore.type", "ssl.truststore.password", "ssl.truststore.type"}
 _OF_LISTENERS = {"ssl.client.auth", "ssl.cipher.suites", "ssl.enabled.protocols"}  # and the stores' keys
 _SAMPLES = {
     "security.protocol": "SSL",
     "client.dns.lookup": "use_all_dns_ips",
-    "sasl.jaas.config": 'org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="p";',
-    "ssl.truststore.type": "PEM",
 }
 _SPECIAL = {
     "connector.client.config.override.policy": (HONOURED, "All, None, Principal, Allowlist or a Java class"),
-    "ssl.truststore.location": (HONOURED, "PEM and PKCS12 stores; a JKS store is ignored with a warning"),
-    "ssl.keystore.location": (HONOURED, "PEM and PKCS12 stores; a JKS store is ignored with a warning"),
-    "sasl.jaas.config": (HONOURED, "PLAIN, SCRAM, Kerberos and OAuth login modules; others are ignored with a warning"),
+    **{f"ssl.{which}store.location": (HONOURED, "JKS, JCEKS, PKCS12 and PEM stores, recognized by their content")
+       for which in ("key", "trust")},
+    "sasl.jaas.config": (HONOURED, "PLAIN, SCRAM, Kerberos and OAuth login modules; others are refused"),
+    **dict.fromkeys(sorted(CLASSES), (REFUSED, "a Java class; only Kafka's own default is accepted")),
     "plugin.path": (HONOURED, "folders of Python plugins, plugin environments and Java plugins"),
     **{f"{which}.converter.plugin.version": (HONOURED, f"accepted versions of {which}.converter")
        for which in ("key", "value", "header")},
@@ -86,7 +86,9 @@ def of_worker(name: str) -> tuple[str, str]:
         return HONOURED, DISTRIBUTED.keys[name].doc
     if name in _OF_LISTENERS:
         return HONOURED, "applies to https listeners; Headrace's Kafka client has no such setting"
-    if name in _OF_STORES:
+    if name in LOGIN:
+        return HONOURED, "applies to the worker's own Kafka clients"
+    if name in STORES:
         return HONOURED, "read with the store that it belongs to"
     value = _SAMPLES.get(name, "1234")
     config = distributed({**REQUIRED, name: value})

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from runtime.config.jaas.login_file import KEY
 from runtime.kafka.clients import security
 from runtime.kafka.clients.names import BUILT_IN, COMMON, CONSUMER, PRODUCER, UNUSED_PREFIXES, Translate
 from runtime.kafka.clients.security import client_context
@@ -93,7 +94,7 @@ def kafka_python_config(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reaching(originals: Mapping[str, str]) -> dict[str, str]:
     """The properties by which clients reach the cluster."""
-    reaching = {k: v for k, v in originals.items() if k in COMMON or k.startswith(security.PREFIXES)}
+    reaching = {k: v for k, v in originals.items() if k in COMMON or k == KEY or k.startswith(security.PREFIXES)}
     reaching.setdefault("bootstrap.servers", "localhost:9092")
     return reaching
 
@@ -101,6 +102,7 @@ def _reaching(originals: Mapping[str, str]) -> dict[str, str]:
 def _of_connector(originals: Mapping[str, str], kind: str, connector_config: Mapping[str, str]) -> dict[str, str]:
     """The admin client of a connector also gets the file's top-level properties, as in Connect."""
     java = {"bootstrap.servers": originals.get("bootstrap.servers", "localhost:9092")}
+    java |= {k: v for k, v in originals.items() if k == KEY}  # one file for all clients, as in Java
     if kind == "admin":
         java |= _reaching(originals)
     java |= _with_prefix(originals, f"{kind}.")

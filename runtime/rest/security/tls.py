@@ -1,13 +1,13 @@
 """TLS contexts of https listeners, and of requests to other workers' listeners, from the `ssl.*` properties of Java's
-workers, with PEM and PKCS12 stores."""
+workers, with stores of any kind (`runtime/config/stores`)."""
 
 from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping
 
-from runtime.config.key_stores import JKS, PEM, kind_of, load_pem, load_pkcs12, pkcs12_trust
 from runtime.config.listeners import ListenerError
+from runtime.config.stores.key_stores import load_keys, own_keys, trusted
 
 _VERSIONS = {
     "TLSv1": ssl.TLSVersion.TLSv1,
@@ -23,8 +23,12 @@ def server_context(settings: Mapping[str, str]) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     _limit_versions(context, settings)
     try:
-        _load_keys(context, settings)
-        _load_trust(context, settings)
+        keys = own_keys(settings)
+        if keys is None:
+            raise ListenerError("ssl.keystore.location is missing: an https listener needs a key and a certificate")
+        load_keys(context, keys)
+        if certificates := trusted(settings):
+            context.load_verify_locations(cadata=certificates)
         if ciphers := settings.get("ssl.cipher.suites"):
             context.set_ciphers(ciphers.replace(",", ":"))
     except (OSError, ValueError) as e:  # ssl.SSLError is an OSError
@@ -41,10 +45,10 @@ def client_context(settings: Mapping[str, str]) -> ssl.SSLContext:
     _limit_versions(context, settings)
     context.check_hostname = settings.get("ssl.endpoint.identification.algorithm", "https").strip().lower() == "https"
     try:
-        if any(key in settings for key in ("ssl.keystore.location", "ssl.keystore.certificate.chain")):
-            _load_keys(context, settings)
-        if any(key in settings for key in ("ssl.truststore.location", "ssl.truststore.certificates")):
-            _load_trust(context, settings)
+        if keys := own_keys(settings):
+            load_keys(context, keys)
+        if certificates := trusted(settings):
+            context.load_verify_locations(cadata=certificates)
         else:
             context.load_default_certs()
         if ciphers := settings.get("ssl.cipher.suites"):
@@ -73,39 +77,3 @@ def _clients(settings: Mapping[str, str]) -> ssl.VerifyMode:
             f"ssl.client.auth={wanted} needs ssl.truststore.location, which contains the trusted certificates"
         )
     return _CLIENTS[wanted]
-
-
-def _load_keys(context: ssl.SSLContext, settings: Mapping[str, str]) -> None:
-    inline = settings.get("ssl.keystore.certificate.chain")
-    if inline is not None:
-        pem = f"{settings.get('ssl.keystore.key', '')}\n{inline}"
-        load_pem(context, pem.encode(), settings.get("ssl.key.password"))
-        return
-    location = settings.get("ssl.keystore.location")
-    if not location:
-        raise ListenerError("ssl.keystore.location is missing: an https listener needs a key and a certificate")
-    if _kind("ssl.keystore", location) == PEM:
-        context.load_cert_chain(location, password=settings.get("ssl.key.password") or "")
-    else:
-        load_pkcs12(context, location, settings.get("ssl.keystore.password"))
-
-
-def _load_trust(context: ssl.SSLContext, settings: Mapping[str, str]) -> None:
-    if inline := settings.get("ssl.truststore.certificates"):
-        context.load_verify_locations(cadata=inline)
-    elif location := settings.get("ssl.truststore.location"):
-        if _kind("ssl.truststore", location) == PEM:
-            context.load_verify_locations(location)
-        else:
-            context.load_verify_locations(cadata=pkcs12_trust(location, settings.get("ssl.truststore.password")))
-
-
-def _kind(which: str, location: str) -> str:
-    """The format of a store: PEM or PKCS12. Raises ListenerError for a JKS store."""
-    kind = kind_of(location)
-    if kind == JKS:
-        raise ListenerError(
-            f"{which}.location={location} is a JKS store, which only Java reads: convert it with "
-            "keytool -importkeystore -deststoretype PKCS12"
-        )
-    return kind

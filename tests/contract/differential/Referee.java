@@ -73,6 +73,8 @@ public class Referee {
             return Write.schema(Build.schema(asked.get("calls")));
         } else if (op.equals("regex")) {
             return matches(asked.get("pattern").asText(), asked.get("text").asText());
+        } else if (op.equals("jaas")) {
+            return Jaas.read(asked.get("text").asText(), asked.get("file").asBoolean());
         }
         throw new IllegalStateException("unknown op " + op);
     }
@@ -132,6 +134,58 @@ public class Referee {
         Predicate predicate = (Predicate) plugin(asked);
         predicate.configure(config(asked));
         return String.valueOf(predicate.test(Read.record(asked.get("record"))));
+    }
+}
+
+/** Login modules of `sasl.jaas.config`, or of the entry KafkaClient of a file; "refused" for malformed texts. */
+class Jaas {
+    static String read(String text, boolean file) throws Exception {
+        try {
+            return file ? modules(entry(text)) : modules(property(text));
+        } catch (RuntimeException error) {
+            return "\"refused\"";
+        }
+    }
+
+    static List property(String text) {
+        Map config = new HashMap();
+        config.put("sasl.jaas.config", new org.apache.kafka.common.config.types.Password(text));
+        return org.apache.kafka.common.security.JaasContext.loadClientContext(config).configurationEntries();
+    }
+
+    static List entry(String text) throws Exception {
+        java.nio.file.Path file = java.nio.file.Files.createTempFile("referee", ".jaas",
+            new java.nio.file.attribute.FileAttribute[0]);
+        try {
+            java.nio.file.Files.write(file, text.getBytes("UTF-8"), new java.nio.file.OpenOption[0]);
+            Object[] entries = new com.sun.security.auth.login.ConfigFile(file.toUri())
+                .getAppConfigurationEntry("KafkaClient");
+            return entries == null ? null : Arrays.asList(entries);
+        } finally {
+            java.nio.file.Files.delete(file);
+        }
+    }
+
+    static String modules(List entries) {
+        if (entries == null) {
+            return "null";
+        }
+        StringBuilder found = new StringBuilder("[");
+        for (int i = 0; i < entries.size(); i++) {
+            javax.security.auth.login.AppConfigurationEntry entry =
+                (javax.security.auth.login.AppConfigurationEntry) entries.get(i);
+            found.append(i == 0 ? "" : ",").append("[").append(Text.quoted(entry.getLoginModuleName()));
+            Map options = new HashMap(entry.getOptions());
+            options.remove(null);
+            Iterator names = new TreeMap(options).keySet().iterator();
+            while (names.hasNext()) {
+                String name = (String) names.next();
+                found.append(",[").append(Text.quoted(name)).append(",");
+                found.append(Text.quoted((String) options.get(name))).append("]");
+            }
+            found.append("]");
+        }
+        return found.append("]").toString();
     }
 }
 

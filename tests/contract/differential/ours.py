@@ -16,6 +16,7 @@ from runtime.api.data.schema import Schema, Type
 from runtime.api.data.schema_builder import SchemaBuilder
 from runtime.api.data.validate import validate_value
 from runtime.api.java_compat.regex import java_regex
+from runtime.config.jaas.entries import JaasError, LoginModule, login_module, named_modules
 from runtime.pipeline.chain.column_steps import apply_to_batches, batch_step
 from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.task.failure import java_name, message_of
@@ -165,6 +166,21 @@ def _build(asked: Json) -> Json:
     return write_schema(builder.build())
 
 
+def _jaas(asked: Json) -> Json:
+    try:
+        if not asked["file"]:
+            return _modules([login_module(asked["text"])])
+        return _modules(named_modules(asked["text"], {}).get("KafkaClient"))
+    except JaasError:
+        return "refused"
+
+
+def _modules(modules: Sequence[LoginModule] | None) -> Json:
+    if modules is None:
+        return None
+    return [[module.name, *map(list, sorted(module.options.items()))] for module in modules]
+
+
 _RUN: dict[str, Callable[[Json], Json]] = {
     "to_connect": _to_connect,
     "from_connect": _from_connect,
@@ -176,6 +192,7 @@ _RUN: dict[str, Callable[[Json], Json]] = {
     "validate": _validate,
     "build": _build,
     "regex": lambda asked: java_regex(asked["pattern"]).fullmatch(asked["text"]) is not None,
+    "jaas": _jaas,
 }
 
 

@@ -76,7 +76,7 @@ def opened(broker: SecuredBroker, prefix: str, timeout: float = 5.0) -> tuple[To
 
 
 async def test_the_rights_of_the_table_are_sufficient(secured: SecuredBroker) -> None:
-    """Covers the storage topics and the group, over TLS with the keys of every client in a PKCS12 store."""
+    """Covers the storage topics and the group, over TLS with JKS stores."""
     prefix = unique("all")
     secured.grant([*topic_rights(prefix), ("GROUP", prefix, "READ")])
     logs, log = opened(secured, prefix)

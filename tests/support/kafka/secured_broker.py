@@ -12,7 +12,7 @@ from runtime.embedded.processes.service import wait_ready
 from runtime.java.jvm.java import find_java
 from tests.support.broker import KafkaBroker
 from tests.support.free_ports import free_port
-from tests.support.servers.certificates import Stores, make_stores
+from tests.support.servers.java_stores import KEYS, TRUST
 from tests.support.waiting import allowed
 
 Right = tuple[str, str, str]
@@ -28,10 +28,9 @@ class SecuredBroker(KafkaBroker):
     """Clients need a certificate and a password."""
 
     def __init__(self, folder: Path) -> None:
-        self.stores = make_stores(folder / "stores")
         plain, self.secured = (f"{ports.HOST}:{free_port()}" for _ in range(2))
         port, controller = int(plain.rpartition(":")[2]), free_port()
-        settings = _secured(plain, self.secured, controller, self.stores)
+        settings = _secured(plain, self.secured, controller)
         self._broker = Broker(BrokerConfig(folder, port, controller, settings), find_java())
         super().__init__(plain)
 
@@ -43,17 +42,15 @@ class SecuredBroker(KafkaBroker):
         self._broker.stop()
 
     def client(self, user: str = CONNECT) -> dict[str, str]:
-        """Java client properties of a user, with a PKCS12 store and inline trusted certificates."""
+        """Java client properties of a user, with stores of keytool: JKS for workers, others for connectors."""
+        keys, trust = ("JKS", "JKS") if user == CONNECT else ("JCEKS", "PKCS12")
         return {
             "bootstrap.servers": self.secured,
             "security.protocol": "SASL_SSL",
             "sasl.mechanism": "PLAIN",
             "sasl.jaas.config": f'{_PLAIN} username="{user}" password="{user}-secret";',
-            "ssl.truststore.certificates": self.stores.trust.read_text(),
-            "ssl.truststore.type": "PEM",
-            "ssl.keystore.location": str(self.stores.p12),
-            "ssl.keystore.password": self.stores.password,
-            "ssl.keystore.type": "PKCS12",
+            **KEYS[keys],
+            **TRUST[trust],
         }
 
     def grant(self, rights: Iterable[Right], user: str = CONNECT) -> None:
@@ -88,8 +85,9 @@ def _entries(rights: Iterable[Right], user: str) -> Iterator[tuple[Any, ...]]:
         )  # fmt: skip
 
 
-def _secured(plain: str, secured: str, controller_port: int, stores: Stores) -> dict[str, object]:
+def _secured(plain: str, secured: str, controller_port: int) -> dict[str, object]:
     """Settings for a second listener."""
+    stores = {**KEYS["PKCS12"], **TRUST["JCEKS"]}
     return {
         "listeners": f"PLAINTEXT://{plain},SASL_SSL://{secured},CONTROLLER://{ports.HOST}:{controller_port}",
         "advertised.listeners": f"PLAINTEXT://{plain},SASL_SSL://{secured}",
@@ -98,12 +96,14 @@ def _secured(plain: str, secured: str, controller_port: int, stores: Stores) -> 
         "super.users": "User:ANONYMOUS",
         "sasl.enabled.mechanisms": "PLAIN",
         "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{_PLAIN} {' '.join(_password(user) for user in USERS)};",
-        "listener.name.sasl_ssl.ssl.keystore.type": "PEM",
-        "listener.name.sasl_ssl.ssl.keystore.location": stores.pem,
-        "listener.name.sasl_ssl.ssl.truststore.type": "PEM",
-        "listener.name.sasl_ssl.ssl.truststore.location": stores.trust,
+        **{f"listener.name.sasl_ssl.{key}": _escaped(value) for key, value in stores.items()},
         "listener.name.sasl_ssl.ssl.client.auth": "required",
     }
+
+
+def _escaped(value: str) -> str:
+    """A value of a properties file."""
+    return value.replace("\\", "\\\\").encode("ascii", "backslashreplace").decode().replace("\\x", "\\u00")
 
 
 def _password(user: str) -> str:

@@ -13,6 +13,7 @@ from tests.contract.differential.cases import (
     converters,
     dates,
     headers,
+    jaas,
     json_table,
     patterns,
     schemas,
@@ -22,7 +23,7 @@ from tests.contract.differential.cases import (
 
 _MODULES: tuple[tuple[Any, int], ...] = (
     (converters, 3), (json_table, 0), (headers, 2), (schemas, 1), (transforms, 3), (transform_table, 1), (patterns, 1),
-    (dates, 1), (cast_table, 0),
+    (dates, 1), (cast_table, 0), (jaas, 1),
 )  # fmt: skip
 """Modules, and how many of twelve generated cases each contributes."""
 

@@ -115,3 +115,6 @@ def test_the_secret_parts_of_a_jaas_string_are_secrets_too() -> None:
     found = passwords({"producer.override.sasl.jaas.config": JAAS})
     assert {'pass\\"word', 'pass"word', "bare-secret"} <= found
     assert "alice" not in found
+    assert {"a-b\tc", "d-e-f"} <= passwords(
+        {"sasl.jaas.config": "x.Y required password='a-b\\tc' secret /**/ = d-e-f;"}
+    )

@@ -1,4 +1,4 @@
-"""kafka-python connects to a broker that requires certificates with every store that librdkafka accepts."""
+"""Stores of every kind reach a broker that requires certificates."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from runtime.config.stores.key_stores import own_keys
 from runtime.kafka.clients.settings import client_config, kafka_python_config
 from runtime.kafka.errors import ClientConfigError
 from runtime.rest.security.tls import server_context
 from tests.support.servers.certificates import Stores, make_stores
 from tests.support.servers.handshake import handshake
+from tests.support.servers.java_stores import KEYS, ROOT, TRUST
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +73,29 @@ def test_names_are_checked_unless_that_is_switched_off(stores: Stores) -> None:
 
 def test_stores_that_cannot_be_used_are_named(stores: Stores, tmp_path: Path) -> None:
     java = {"security.protocol": "SSL", **keys(stores)["pkcs12"], "ssl.keystore.password": "wrong"}
-    with pytest.raises(ClientConfigError, match="stores of the Kafka clients cannot be used"):
-        kafka_python_config(client_config(java, "admin").settings)
-    with pytest.raises(ClientConfigError, match=r"ssl\.truststore\.location=.* cannot be used"):
-        client_config({"ssl.truststore.location": str(stores.trust_p12), "ssl.truststore.password": "wrong"}, "admin")
+    with pytest.raises(ClientConfigError, match=rf"^ssl\.keystore\.location={stores.p12} cannot be read with ssl\.key"):
+        client_config(java, "admin")
+    java = {"security.protocol": "ssl", "ssl.truststore.location": str(stores.trust_p12)}
+    with pytest.raises(ClientConfigError, match=r"^ssl\.truststore\.location=.*\.password, which is not set"):
+        client_config(java, "admin")
+    assert client_config({**java, "security.protocol": "PLAINTEXT"}, "admin").warnings == ()
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_stores_of_java(kind: str) -> None:
+    """The client presents its chain, and trusts the root."""
+    broker = server_context({**KEYS[kind], "ssl.truststore.location": str(ROOT), "ssl.client.auth": "required"})
+    config = client_config({"security.protocol": "SSL", **KEYS[kind], **TRUST[kind]}, "admin")
+    assert config.warnings == ()
+    assert handshake(broker, kafka_python_config(config.settings)["ssl_context"])
+    assert {"ssl.ca.pem", "ssl.key.pem", "ssl.certificate.pem"} < {*config.settings}
+
+
+def test_a_trust_store_without_a_root_is_refused(tmp_path: Path) -> None:
+    """librdkafka would trust none of its certificates."""
+    chain = own_keys(KEYS["JKS"])
+    assert chain is not None
+    file = tmp_path / "trust.pem"
+    file.write_text(chain.chain.partition("-----END CERTIFICATE-----\n")[0] + "-----END CERTIFICATE-----\n")
+    with pytest.raises(ClientConfigError, match=rf"^ssl.truststore.location={file} contains only certificates that"):
+        client_config({"security.protocol": "SSL", "ssl.truststore.location": str(file)}, "admin")

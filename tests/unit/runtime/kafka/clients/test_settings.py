@@ -83,15 +83,6 @@ def test_unknown_properties_are_named_and_known_ones_without_use_are_not() -> No
     assert "no.such" in warning
 
 
-def test_java_key_stores_are_named_with_a_remedy() -> None:
-    overrides = {"admin.override.security.protocol": "SSL", "admin.override.ssl.truststore.location": "/x.jks"}
-    config = client_config(WORKER, "admin", overrides)
-    assert "ssl.ca.location" not in config.settings
-    assert "PEM" in config.warnings[0]
-    pem = client_config(WORKER, "admin", {**overrides, "admin.override.ssl.truststore.type": "PEM"})
-    assert (pem.settings["ssl.ca.location"], pem.warnings) == ("/x.jks", ())
-
-
 @pytest.mark.parametrize(
     "kind, key, value",
     [

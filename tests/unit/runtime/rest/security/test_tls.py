@@ -1,18 +1,17 @@
-"""TLS contexts from PEM and PKCS12 stores, with real handshakes."""
+"""TLS contexts from stores of all kinds, with real handshakes."""
 
 from __future__ import annotations
 
-import shutil
 import ssl
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from runtime.config.listeners import ListenerError
-from runtime.rest.security.tls import server_context
+from runtime.rest.security.tls import client_context, server_context
 from tests.support.servers.certificates import Stores, make_stores
 from tests.support.servers.handshake import handshake
+from tests.support.servers.java_stores import KEYS, TRUST
 
 
 @pytest.fixture(scope="module")
@@ -67,15 +66,8 @@ def test_unusable_stores_are_reported(stores: Stores, tmp_path: Path) -> None:
             server_context(settings)
 
 
-@pytest.mark.skipif(shutil.which("keytool") is None, reason="keytool comes with Java")
-def test_stores_of_keytool(stores: Stores, tmp_path: Path) -> None:
-    """PKCS12 is recognized under any file name; JKS is refused with the command that converts it."""
-    for kind in ("PKCS12", "JKS"):
-        file = tmp_path / f"{kind}.jks"
-        command = ["keytool", "-genkeypair", "-alias", "a", "-keyalg", "EC", "-dname", "CN=x", "-storetype", kind]
-        command += ["-keystore", str(file), "-storepass", "password", "-keypass", "password"]
-        subprocess.run(command, check=True, capture_output=True)
-    settings = {"ssl.keystore.password": "password", "ssl.keystore.type": "JKS"}
-    server_context({**settings, "ssl.keystore.location": str(tmp_path / "PKCS12.jks")})
-    with pytest.raises(ListenerError, match="keytool -importkeystore -deststoretype PKCS12"):
-        server_context({**settings, "ssl.keystore.location": str(tmp_path / "JKS.jks")})
+@pytest.mark.parametrize("kind", KEYS)
+def test_stores_of_java(kind: str) -> None:
+    """Also with the chain: the client knows only the root."""
+    context = server_context({**KEYS[kind], **TRUST[kind], "ssl.client.auth": "required"})
+    assert handshake(context, client_context({**KEYS[kind], **TRUST["JKS"]})) == "TLSv1.3"

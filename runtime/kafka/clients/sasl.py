@@ -1,0 +1,111 @@
+"""Translates Java's SASL properties: the login module of `sasl.jaas.config`, or of the entry KafkaClient of the
+worker's JAAS file, with its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from runtime.api.config.types import java_trim
+from runtime.api.errors import ConfigError
+from runtime.config.jaas.entries import JaasError, LoginModule, login_module
+from runtime.config.jaas.login_file import KEY, OPTION, entry
+from runtime.kafka.clients.gssapi import check_gssapi
+from runtime.kafka.errors import ClientConfigError
+
+_JAAS = "sasl.jaas.config"
+_KAFKA = "org.apache.kafka.common.security."
+_MODULES = {
+    "PLAIN": ("PlainLoginModule", "ScramLoginModule"),
+    "SCRAM-SHA-256": ("ScramLoginModule", "PlainLoginModule"),
+    "SCRAM-SHA-512": ("ScramLoginModule", "PlainLoginModule"),
+    "GSSAPI": ("Krb5LoginModule",),
+    "OAUTHBEARER": ("OAuthBearerLoginModule",),
+}
+"""Simple names of the login modules for each mechanism. Java's modules of PLAIN and SCRAM do the same at the client."""
+
+_DEFAULTS: Mapping[str, tuple[str, ...]] = {
+    "sasl.login.class": (f"{_KAFKA}authenticator.DefaultLogin", f"{_KAFKA}kerberos.KerberosLogin"),
+    "sasl.client.callback.handler.class": (f"{_KAFKA}authenticator.SaslClientCallbackHandler",),
+    "sasl.login.callback.handler.class": (
+        f"{_KAFKA}authenticator.AbstractLogin$DefaultLoginCallbackHandler",
+        f"{_KAFKA}oauthbearer.OAuthBearerLoginCallbackHandler",
+        f"{_KAFKA}oauthbearer.secured.OAuthBearerLoginCallbackHandler",
+    ),
+}
+"""Classes that Java's clients also use without the property. Others authenticate in ways that only they know."""
+
+CLASSES = frozenset(_DEFAULTS)
+LOGIN = frozenset({_JAAS, "sasl.kerberos.kinit.cmd", "sasl.kerberos.service.name", "sasl.mechanism"})
+"""Properties that have an effect if `security.protocol` uses SASL."""
+
+
+def sasl_settings(java: Mapping[str, str]) -> dict[str, Any]:
+    """librdkafka's settings; none if `security.protocol` uses no SASL. Raises ClientConfigError."""
+    if not java_trim(java.get("security.protocol", "")).upper().startswith("SASL_"):
+        return {}
+    mechanism = java_trim(java.get("sasl.mechanism", "GSSAPI"))
+    if mechanism not in _MODULES:
+        raise ClientConfigError(f"sasl.mechanism={mechanism} is not supported: use one of {', '.join(_MODULES)}")
+    for key, classes in _DEFAULTS.items():
+        if java.get(key) and java_trim(java[key]) not in classes:
+            raise ClientConfigError(f"{key}={java[key]} is not supported, since it is a Java class: remove it")
+    origin, module = _login(java)
+    if module.name.rpartition(".")[2] not in _MODULES[mechanism]:
+        raise ClientConfigError(
+            f"{origin} names the login module {module.name}, which is not supported for sasl.mechanism={mechanism}: "
+            f"use {_MODULES[mechanism][0]}"
+        )
+    return {"sasl.mechanism": mechanism, **_options(java, mechanism, origin, module.options)}
+
+
+def _login(java: Mapping[str, str]) -> tuple[str, LoginModule]:
+    """The login module, and the name of the property or file that has it. The messages never quote values."""
+    if text := java.get(_JAAS):
+        try:
+            return _JAAS, login_module(text)
+        except JaasError as e:
+            raise ClientConfigError(f"{_JAAS}: {e}") from None
+    try:
+        file, modules = entry("KafkaClient", java)
+    except ConfigError as e:
+        raise ClientConfigError(str(e)) from None
+    if modules is None:
+        place = f"the file {file} has no entry KafkaClient" if file else f"neither {KEY} nor -D{OPTION} names a file"
+        raise ClientConfigError(
+            f"security.protocol={java['security.protocol']} needs {_JAAS}: it is not set, and {place}"
+        )
+    if len(modules) > 1:
+        raise ClientConfigError(f"{file}: the entry KafkaClient has {len(modules)} login modules, should be 1 module")
+    return f"the entry KafkaClient of {file}", modules[0]
+
+
+def _options(java: Mapping[str, str], mechanism: str, origin: str, options: Mapping[str, str]) -> dict[str, Any]:
+    if mechanism == "GSSAPI":
+        return _kerberos(java, origin, options)
+    if mechanism == "OAUTHBEARER":
+        names = {"clientId": "client.id", "clientSecret": "client.secret", "scope": "scope"}
+        return {
+            "sasl.oauthbearer.method": "oidc",
+            **{k: v for k, v in java.items() if k in ("sasl.oauthbearer.scope", "sasl.oauthbearer.token.endpoint.url")},
+            **{f"sasl.oauthbearer.{theirs}": options[ours] for ours, theirs in names.items() if ours in options},
+        }
+    if options.get("tokenauth", "").lower() == "true":
+        raise ClientConfigError(f"{origin} has tokenauth=true: delegation tokens are not supported")
+    if missing := [name for name in ("username", "password") if not options.get(name)]:
+        raise ClientConfigError(f"{origin} lacks the option {' and '.join(missing)}")
+    return {"sasl.username": options["username"], "sasl.password": options["password"]}
+
+
+def _kerberos(java: Mapping[str, str], origin: str, options: Mapping[str, str]) -> dict[str, Any]:
+    """With a ticket cache nothing is renewed here: kinit, or whoever fills the cache, does it."""
+    service = java.get("sasl.kerberos.service.name") or options.get("serviceName")
+    if not service:
+        raise ClientConfigError(f"sasl.mechanism=GSSAPI needs sasl.kerberos.service.name, or serviceName in {origin}")
+    check_gssapi()
+    settings: dict[str, Any] = {"sasl.kerberos.service.name": java_trim(service)}
+    if options.get("useKeyTab", "").lower() != "true":
+        return {**settings, "sasl.kerberos.min.time.before.relogin": 0}
+    names = {"principal": "sasl.kerberos.principal", "keyTab": "sasl.kerberos.keytab"}
+    settings |= {theirs: options[ours] for ours, theirs in names.items() if ours in options}
+    return settings
