@@ -39,7 +39,9 @@ def waited(line: str, *states: Sequence[str]) -> tuple[float, str]:
     """The seconds that the command has waited, and its outcome."""
     cluster = Changing(*states)
     context = command_context(Connect(cluster), Profile("http://x"), clock=lambda: cluster.now)
-    (outcome,) = drive(parse(line).run(context)).outcomes
+    command = parse(line)
+    assert command is not None
+    (outcome,) = drive(command.run(context)).outcomes
     return cluster.now, outcome.message
 
 
