@@ -8,15 +8,14 @@ from typing import NamedTuple
 from textual.content import Content
 
 from tui.model import Connector
+from tui.screens.services.causes import CAUSED, chain
 from tui.widgets.text import visible, visible_lines
 
 _FRAME = re.compile(
     r"^(\s+at )(?:[\w.]+/)?((?:[a-z_]\w*\.)+)([A-Z]\w*)((?:\$\w+)*\.[^(]*)\((?:\3\.java(?::(\d+))?|[^)]*)\)$"
 )
 _PYTHON = re.compile(r"^(\s+at )([\w<>.]+)\((.*/)?([^/]+:\d+)\)$")  # frames of Headrace's worker
-_CAUSED = "Caused by: "
 FAILED = "FAILED"
-_PACKAGE = re.compile(r"^(?:[A-Za-z_]\w*\.)+(?=\w+(?:\$\w+)*(?::|$))")
 Part = str | tuple[str, str]
 
 
@@ -51,17 +50,6 @@ def _mark(part: Trace) -> str:
     return "✗" if part.state == FAILED else "○"
 
 
-def chain(trace: str) -> list[str]:
-    """The trace from its first line down to the root cause, one line each; further lines of a message are left out."""
-    lines = visible_lines(trace)
-    return [*lines[:1], *(line.removeprefix(_CAUSED) for line in lines[1:] if line.startswith(_CAUSED))]
-
-
-def cause_line(trace: str) -> str:
-    """The root cause in one line, without the package of its class; empty for an empty trace."""
-    return _PACKAGE.sub("", chain(trace)[-1]) if trace else ""
-
-
 def _way(chained: list[str]) -> list[str]:
     """The chain without the root cause, which is shown above it."""
     return [chained[0], *(f"↳ {line}" for line in chained[1:-1])] if len(chained) > 1 else []
@@ -81,7 +69,7 @@ def content(connector: Connector) -> Content:
 
 
 def _styled(line: str) -> tuple[str, str]:
-    if line.startswith(_CAUSED):
+    if line.startswith(CAUSED):
         return f"{line}\n", "bold"
     return f"{shortened(line)}\n", "$text-muted" if line.startswith("    at ") else ""
 

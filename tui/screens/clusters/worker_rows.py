@@ -10,7 +10,7 @@ from tui.client.workers import ACTIVE, CONNECTOR, DRAINED, DRAINING, ClusterWork
 from tui.cluster.cluster_overview import severity
 from tui.formatting import megabytes
 from tui.model import Connector
-from tui.screens.base.stack_traces import cause_line
+from tui.screens.services.causes import cause_line
 from tui.widgets import states
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell

@@ -10,7 +10,7 @@ from textual.content import Content
 from tui.dead_letters.brokers import SendResult
 from tui.dead_letters.letters import CONTEXT, DeadLetter
 from tui.formatting import counted
-from tui.screens.base.stack_traces import chain
+from tui.screens.services.causes import chain
 from tui.topics.byte_views import ByteView, best_view, shown
 from tui.widgets.columns import Column
 from tui.widgets.grid import MARK, Cell

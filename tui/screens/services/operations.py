@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tui.cluster.snapshot import Snapshot
 from tui.formatting import counted
 from tui.model import Connector
-from tui.screens.base.stack_traces import FAILED, cause_line, each
+from tui.screens.services.causes import cause_line
 from tui.scrubbing import scrubbed, without_user
 
 if TYPE_CHECKING:
@@ -214,7 +214,9 @@ def described(seen: Connector | None) -> str:
 
 def cause(seen: Connector) -> str:
     """The root cause of the first failure, after a colon; empty if no trace says it."""
-    return next((f": {cause_line(trace.text)}" for trace in each(seen) if trace.state == FAILED), "")
+    parts = [(seen.state, seen.trace), *((task.state, task.trace) for task in seen.tasks)]
+    traces = [trace for state, trace in parts if state == "FAILED" and trace]
+    return f": {cause_line(traces[0])}" if traces else ""
 
 
 def tasks_in_words(connector: Connector) -> str:
