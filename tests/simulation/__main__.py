@@ -25,6 +25,9 @@ _now = time.monotonic
 BATCH = 20
 """Seeds that run in one process, after which its memory is given back."""
 
+PROGRESS = 100
+"""Seeds after which the number of violations so far is printed."""
+
 FAILED = 255
 
 
@@ -79,6 +82,8 @@ def _run(given: argparse.Namespace) -> int:
         batch = range(first, min(first + BATCH, end))
         failed += _forked(partial(_batch, batch, simulate, given))
         first = batch.stop
+        if (first - given.seed) % PROGRESS == 0 and first < end:
+            print(f"{first - given.seed} seeds, {failed} with violations", flush=True)
     count, used = first - given.seed, resource.getrusage(resource.RUSAGE_CHILDREN)
     each = (used.ru_utime + used.ru_stime) / count
     print(f"{count} seeds, {failed} with violations, {_now() - started:.1f} s; processor time of each: {each:.3f} s")
