@@ -50,6 +50,9 @@ class GroupDuties:
     def ownership_changed(self) -> None:
         self._connectors.ownership_changed()
 
+    def members_read(self) -> None:
+        self._connectors.remove_ghosts()
+
     def leading(self, leads: bool, unassigned: Collection[Unit]) -> None:
         began, self._leads = leads and not self._leads, leads
         if not leads:

@@ -20,6 +20,7 @@ from runtime.kafka.log.log import TopicLogs, TopicSpec
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.model.task_spec import SourceOffset
 from runtime.storage.offsets import Offset, OffsetStore, Partition
+from runtime.storage.port import Logs
 
 OPEN_TIMEOUT = 30.0
 """Seconds that opening a connector's own topic may take."""
@@ -39,8 +40,17 @@ class _OwnTopic:
 class _Own:
     """An offset topic named by a connector."""
 
-    logs: TopicLogs
+    logs: Logs
     store: OffsetStore
+
+
+NewLogs = Callable[[LogClients], Logs]
+"""Returns the logs for a connector's own topic, which these clients reach."""
+
+
+def own_logs(clients: LogClients) -> Logs:
+    """A NewLogs. Rights that are missing are reported, not awaited."""
+    return TopicLogs(clients, await_rights=False)
 
 
 class OffsetTopicUnusable(KafkaProblem):
@@ -63,9 +73,10 @@ class ConnectorOffsets:
         topic_in: Callable[[Mapping[str, str]], str],
         names: Callable[[], Sequence[str]],
         open_timeout: float = OPEN_TIMEOUT,
+        new_logs: NewLogs = own_logs,
     ) -> None:
         """`open_timeout`: seconds that opening a connector's own topic may take."""
-        self._open_timeout = open_timeout
+        self._open_timeout, self._new_logs = open_timeout, new_logs
         self._worker, self._spec, self._clients = worker, spec, clients
         self._stored, self._topic_in, self._names = stored, topic_in, names
         self._unstored: dict[str, Mapping[str, str]] = {}  # connectors that are being created or deleted
@@ -107,7 +118,7 @@ class ConnectorOffsets:
             for topic in wanted - set(self._own):
                 self._own[topic] = await self._open(topic)
             if self._own:
-                await self._close_unused(self._all_topics())
+                await self._close_unused(self._all_topics() | wanted)  # the connector may have been deleted meanwhile
         return wanted
 
     def offsets(self, name: str) -> list[SourceOffset]:
@@ -175,7 +186,7 @@ class ConnectorOffsets:
 
     async def _open(self, topic: _OwnTopic) -> _Own:
         clients = await asyncio.to_thread(self._clients, dict(topic.overrides))
-        logs = TopicLogs(clients, await_rights=False)
+        logs = self._new_logs(clients)
         own = _Own(logs, OffsetStore(logs, self._spec(topic.name)))
         try:
             async with asyncio.timeout(self._open_timeout):

@@ -146,7 +146,7 @@ def assemble(
     statuses = StatusStore(logs, _topic(config.statuses, "status.storage"), is_member=lambda: lease() > 0)
     worker_offsets = OffsetStore(logs, _topic(config.offsets, "offset.storage"))
     journal = OffsetJournal(logs, _journal(config), storage.leader)
-    offsets = _offsets(config, configs, worker_offsets)
+    offsets = _offsets(config, configs, worker_offsets, outside)
     groups, positions = outside.groups(admin_settings(config)), outside.positions(admin_settings(config))
 
     events = EventLog()
@@ -264,7 +264,7 @@ def _group(
     return WorkerGroup(storage.member, settings, configs, statuses, sources, claim, await_view=outside.await_view)
 
 
-def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore) -> ConnectorOffsets:
+def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore, outside: Outside) -> ConnectorOffsets:
     def spec(topic: str) -> TopicSpec:
         return _topic(replace(config.offsets, topic=topic), "offset.storage")
 
@@ -280,7 +280,9 @@ def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore) ->
         except ClientConfigError as e:
             raise ConfigError(str(e)) from None
 
-    return ConnectorOffsets(worker, spec, clients, configs.config, topic_in, configs.names)
+    return ConnectorOffsets(
+        worker, spec, clients, configs.config, topic_in, configs.names, new_logs=outside.own_logs
+    )  # fmt: skip
 
 
 def _topic(storage: Storage, prefix: str, single: bool = False) -> TopicSpec:

@@ -24,6 +24,7 @@ from runtime.kafka.groups import Groups
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.kafka.positions import Positions
 from runtime.logs.formats import Scrub
+from runtime.storage.connector_offsets import NewLogs, own_logs
 
 if TYPE_CHECKING:
     import httpx  # imported when the first request is sent
@@ -42,6 +43,7 @@ class Outside:
     positions: Callable[[Settings], Positions] = Positions
     new_writer: NewWriter = TransactionalWriter
     fence: Fence = fence
+    own_logs: NewLogs = own_logs
     await_view: AwaitView = concurrent.futures.Future.result
     accepts: Callable[[str], Awaitable[bool | None]] = accepts
     transport: httpx.AsyncBaseTransport | None = None

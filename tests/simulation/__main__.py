@@ -1,4 +1,4 @@
-"""python -m tests.simulation --seed N [--seeds COUNT] [--workers 3] [--faults kill,freeze] [--trace]"""
+"""python -m tests.simulation --seed N [--seeds COUNT] [--workers 3] [--faults kill,freeze] [--trace] [--shrink]"""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import resource
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tests.simulation import interposed
+from tests.simulation.shrink import kind, shrink
 
 if TYPE_CHECKING:
     from tests.simulation.run import Result
@@ -23,7 +25,16 @@ _now = time.monotonic
 BATCH = 20
 """Seeds that run in one process, after which its memory is given back."""
 
+PROGRESS = 100
+"""Seeds after which the number of violations so far is printed."""
+
 FAILED = 255
+
+
+class Simulate(Protocol):
+    """Runs a seed, `only` with these requests and faults."""
+
+    def __call__(self, seed: int, only: Sequence[str] | None = None) -> Result: ...
 
 
 def main() -> int:
@@ -34,6 +45,8 @@ def main() -> int:
     options.add_argument("--faults", default="", help="kinds of faults, or none; default: all")
     options.add_argument("--trace", action="store_true", help="print every event")
     options.add_argument("--digest", action="store_true", help="print the digest of each run")
+    options.add_argument("--only", default="", help="only these requests and faults, as --shrink prints them")
+    options.add_argument("--shrink", action="store_true", help="search a failing run for one with fewer of them")
     options.add_argument("--mutation", default="", help="break the program in this way (tests/simulation/mutations.py)")
     options.add_argument("--stop", action="store_true", help="end with the first violation")
     given = options.parse_args()
@@ -52,7 +65,11 @@ def _run(given: argparse.Namespace) -> int:
     from tests.simulation.run import Settings, run
 
     kinds = KINDS if not given.faults else () if given.faults == "none" else tuple(given.faults.split(","))
-    simulate = partial(run, settings=Settings(given.workers, kinds, given.trace))
+    settings = Settings(given.workers, kinds, given.trace, only=given.only.split(",") if given.only else None)
+
+    def simulate(seed: int, only: Sequence[str] | None = None) -> Result:
+        return run(seed, settings if only is None else replace(settings, only=only))
+
     if given.mutation:
         from tests.simulation.mutations import MUTATIONS
 
@@ -65,13 +82,15 @@ def _run(given: argparse.Namespace) -> int:
         batch = range(first, min(first + BATCH, end))
         failed += _forked(partial(_batch, batch, simulate, given))
         first = batch.stop
+        if (first - given.seed) % PROGRESS == 0 and first < end:
+            print(f"{first - given.seed} seeds, {failed} with violations", flush=True)
     count, used = first - given.seed, resource.getrusage(resource.RUSAGE_CHILDREN)
     each = (used.ru_utime + used.ru_stime) / count
     print(f"{count} seeds, {failed} with violations, {_now() - started:.1f} s; processor time of each: {each:.3f} s")
     return 1 if failed else 0
 
 
-def _batch(seeds: Iterable[int], simulate: Callable[[int], Result], given: argparse.Namespace) -> int:
+def _batch(seeds: Iterable[int], simulate: Simulate, given: argparse.Namespace) -> int:
     """Run seeds and print their violations. Returns how many have some."""
     failed = 0
     for seed in seeds:
@@ -80,12 +99,27 @@ def _batch(seeds: Iterable[int], simulate: Callable[[int], Result], given: argpa
             print(f"seed {seed}: {result.digest}")
         if result.violations:
             failed += 1
+            if given.shrink:
+                result = _shrunk(seed, result, simulate)
             if not given.trace and given.seeds == 1:
                 print("\n".join(result.lines))
             print(f"seed {seed}: {len(result.violations)} violation(s); the first: {result.violations[0]}", flush=True)
             if given.stop:
                 break
     return failed
+
+
+def _shrunk(seed: int, result: Result, simulate: Simulate) -> Result:
+    """The result of a run with fewer requests and faults that violates the same invariant. Each attempt is made in a
+    process of its own, as every batch is."""
+    wanted = kind(result.violations[0])
+
+    def violates(only: Sequence[str]) -> bool:
+        return bool(_forked(lambda: any(kind(v) == wanted for v in simulate(seed, only).violations)))
+
+    only = shrink(result.choices, violates)
+    print(f"seed {seed}: {len(only)} of {len(result.choices)} requests and faults suffice: --only {','.join(only)}")
+    return simulate(seed, only)
 
 
 def _forked(work: Callable[[], int]) -> int:

@@ -23,15 +23,21 @@ class Client:
 
     def __init__(self, model: Connector, kind: str, world: World, workers: Sequence[SimWorker]) -> None:
         self.model, self.kind, self._world, self._workers = model, kind, world, workers
-        self._random, self._versions = world.loop.random, itertools.count(1)
+        self._random, self._versions = world.choices.random(model.name), itertools.count(1)
         self._sent: dict[str, dict[str, str]] = {}  # configurations by version
+        self._own: dict[str, str] = {}
+        if kind == "Source" and self._random.random() < 0.3:  # in each configuration: later ones have a copy only
+            self._own = {"offsets.storage.topic": f"offsets-{model.name}"}
 
     async def work(self, until: float) -> None:
         """Random requests until this time."""
         await asyncio.sleep(self._random.random() * 2)
         while self._world.loop.time() < until:
-            await self._something()
-            await asyncio.sleep(self._random.random() ** 2 * 4)
+            self._random, carried_out = self._world.choices.next(self.model.name)
+            pause = self._random.random() ** 2 * 4
+            if carried_out:
+                await self._something()
+            await asyncio.sleep(pause)
 
     async def _something(self) -> None:
         if self.model.config is None:
@@ -57,7 +63,7 @@ class Client:
             "connector.class": self.kind, "parts": str(PARTS), "tasks.max": str(1 + int(self._random.random() * PARTS)),
             "topic": f"data-{name}" if self.kind == "Source" else "input", "version": version,
             "shift": str(int(self._random.random() * PARTS)),
-            **({} if self.kind == "Source" else {"topics": "input"}), **more,
+            **({} if self.kind == "Source" else {"topics": "input"}), **self._own, **more,
         }  # fmt: skip
         return found
 

@@ -20,18 +20,20 @@ class Rebalancing(Exception):
 
 @dataclass(frozen=True)
 class Joined:
-    """The response to JoinGroup. `members` has the metadata by member id, for the leader only."""
+    """The response to JoinGroup. `version` is the highest that all members offer, `members` has the metadata by member
+    id, for the leader only."""
 
     member_id: str
     generation: int
     leader: str
+    version: int
     members: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
 class _Member:
     id: str
-    metadata: bytes
+    metadata: Mapping[int, bytes]  # by the version that the member offers
     session: float
     rebalance: float
     heard: float
@@ -47,13 +49,13 @@ class Coordinator:
         self._loop, self._trace = loop, trace
         self._members: dict[str, _Member] = {}
         self._generation = self._ids = 0
-        self._leader = ""
+        self._leader, self._version = "", 0
         self._state = "empty"  # joining, syncing, stable
 
     # requests
 
     def join(
-        self, member_id: str, host: str, metadata: bytes, session: float, rebalance: float
+        self, member_id: str, host: str, metadata: Mapping[int, bytes], session: float, rebalance: float
     ) -> asyncio.Future[Joined]:
         if member_id and member_id not in self._members:
             raise UnknownMember
@@ -101,7 +103,7 @@ class Coordinator:
     def members(self) -> dict[str, bytes]:
         """DescribeGroups: metadata only while the group is stable."""
         stable = self._state == "stable"
-        return {name: one.metadata if stable else b"" for name, one in self._members.items()}
+        return {name: one.metadata[self._version] if stable else b"" for name, one in self._members.items()}
 
     # the broker's timers
 
@@ -160,10 +162,10 @@ class Coordinator:
         if self._leader not in members:
             self._leader = next(iter(members))
         self._trace.add(f"group generation {self._generation}, leader {self._leader}: {', '.join(members)}")
-        all_metadata = {name: one.metadata for name, one in members.items()}
+        self._version = max(set.intersection(*(set(one.metadata) for one in members.values())))
+        all_metadata = {name: one.metadata[self._version] for name, one in members.items()}
         for name, one in members.items():
             assert one.joining is not None
             one.heard = self._loop.time()
-            one.joining.set_result(
-                Joined(name, self._generation, self._leader, all_metadata if name == self._leader else {})
-            )
+            known = all_metadata if name == self._leader else {}
+            one.joining.set_result(Joined(name, self._generation, self._leader, self._version, known))

@@ -30,7 +30,7 @@ class Ending:
     ) -> None:
         self._world, self._workers, self._clients, self._checks = world, workers, clients, checks
         self._operator = operator
-        self._random, self._trace = world.loop.random, world.trace
+        self._random, self._trace = world.choices.random("ending"), world.trace
         self._wanted: dict[str, str] = {}
 
     async def work(self) -> None:

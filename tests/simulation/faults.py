@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextvars import ContextVar
+from random import Random
 
 from tests.simulation.loop import Process
 from tests.simulation.network import KAFKA
@@ -12,11 +14,14 @@ from tests.simulation.worker import SimWorker, World
 
 KINDS = (
     "kill", "freeze", "slot_kill", "slot_freeze", "host", "cut_kafka", "cut_workers", "clock", "slow", "compact",
-    "terminate", "outage", "step", "stall", "start",
+    "terminate", "outage", "step", "stall", "start", "full",
 )  # fmt: skip
 
 OF_TASKS = ("step", "start")
 """Kinds that happen at the steps of tasks."""
+
+_RANDOM: ContextVar[Random] = ContextVar("RANDOM")
+"""Random numbers of the running fault."""
 
 
 class Faults:
@@ -24,7 +29,7 @@ class Faults:
 
     def __init__(self, world: World, workers: Sequence[SimWorker], kinds: Sequence[str], mean: float) -> None:
         self._world, self._workers, self._kinds, self._mean = world, workers, kinds, mean
-        self._random, self._trace = world.loop.random, world.trace
+        self._trace = world.trace
         self._running: set[asyncio.Task[None]] = set()
         self._until = 0.0
         world.slots.start_time, world.slots.at_step = self._start_time, self._at_step
@@ -33,19 +38,28 @@ class Faults:
         """Faults until this time; they may overlap. Returns when all have ended."""
         self._until = until
         while self._kinds:
-            await asyncio.sleep(self._random.random() * 2 * self._mean)
+            random, carried_out = self._world.choices.next("fault")
+            await asyncio.sleep(random.random() * 2 * self._mean)
             if self._world.loop.time() >= until:
                 break
-            kind = self._kinds[int(self._random.random() * len(self._kinds))]
-            if kind not in OF_TASKS:
+            kind = self._kinds[int(random.random() * len(self._kinds))]
+            if kind not in OF_TASKS and carried_out:
                 action: Callable[[], Coroutine[None, None, None]] = getattr(self, f"_{kind}")
-                self._start(action())
+                self._start(action(), random)
         while self._running:
             await asyncio.wait(self._running)
             self._running = {task for task in self._running if not task.done()}
 
-    def _start(self, fault: Coroutine[None, None, None]) -> None:
-        self._running.add(self._world.loop.world.spawn(fault, "fault"))
+    def _start(self, fault: Coroutine[None, None, None], random: Random) -> None:
+        async def run() -> None:
+            _RANDOM.set(random)
+            await fault
+
+        self._running.add(self._world.loop.world.spawn(run(), "fault"))
+
+    @property
+    def _random(self) -> Random:
+        return _RANDOM.get()
 
     def _worker(self) -> SimWorker:
         return self._workers[int(self._random.random() * len(self._workers))]
@@ -150,6 +164,17 @@ class Faults:
             self._world.network.heal(host, KAFKA)
         self._trace.add("outage ends")
 
+    async def _full(self) -> None:
+        """Log directories are full: their topics take no records, but can be read."""
+        kafka = self._world.kafka
+        topics = [topic for topic in sorted(kafka.topics) if self._random.random() < 0.4]
+        self._trace.add(f"full: {', '.join(topics)}")
+        kafka.full += topics
+        await self._some(8.0)
+        for topic in topics:
+            kafka.full.remove(topic)
+        self._trace.add(f"no longer full: {', '.join(topics)}")
+
     async def _clock(self) -> None:
         worker = self._worker()
         worker.skew = (self._random.random() - 0.5) * (40.0 if self._random.random() < 0.7 else 8000.0)
@@ -166,20 +191,26 @@ class Faults:
 
     def _start_time(self, run: TaskRun) -> float:
         """On a busy machine the imports of a task take seconds, during which its worker gets no processor time."""
-        busy = self._world.loop.time() < self._until and "start" in self._kinds and self._random.random() < 0.2
-        if not busy:
-            return self._random.random() * 0.02
-        seconds = 0.3 + self._random.random() * 4
-        if self._random.random() < 0.6:
-            self._start(self._frozen_for(self._named(run.host), seconds * (0.8 + self._random.random())))
+        draw = self._world.loop.random.random
+        carried_out, quick = False, draw() * 0.02
+        if self._world.loop.time() < self._until and "start" in self._kinds and draw() < 0.2:
+            random, carried_out = self._world.choices.next("start")
+        if not carried_out:
+            return quick
+        seconds = 0.3 + random.random() * 4
+        if random.random() < 0.6:
+            self._start(self._frozen_for(self._named(run.host), seconds * (0.8 + random.random())), random)
         return seconds
 
     def _at_step(self, run: TaskRun) -> None:
         """A fault in the middle of what a task does, of its slot or of its worker."""
         chance = 0.08 if not run.steps else 0.03 if run.steps < 4 else 0.002
         run.steps += 1
-        if "step" in self._kinds and self._world.loop.time() < self._until and self._random.random() < chance:
-            self._start(self._step(self._named(run.host), run.slot.process))
+        world = self._world
+        if "step" in self._kinds and world.loop.time() < self._until and world.loop.random.random() < chance:
+            random, carried_out = world.choices.next("step")
+            if carried_out:
+                self._start(self._step(self._named(run.host), run.slot.process), random)
 
     async def _step(self, worker: SimWorker, slot: Process) -> None:
         draw = self._random.random()
@@ -193,8 +224,8 @@ class Faults:
             slot.kill()
 
     async def _compact(self) -> None:
-        for name in ("configs", "statuses", "offsets", "workers-headrace", "offsets-headrace"):
-            if (topic := self._world.kafka.topics.get(name)) is not None:
+        for name, topic in sorted(self._world.kafka.topics.items()):
+            if not name.startswith("data-"):
                 part = min(1.0, 0.5 + self._random.random())
                 drops_tombstones = self._random.random() < 0.7
                 read = self._read_by_all(name)

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from runtime.kafka.log.log import LogRecord
 from tests.simulation.interposed import START
 from tests.simulation.loop import SimLoop
+from tests.simulation.network import Retriable
 from tests.simulation.trace import Trace
 
 TRANSACTION_TIMEOUT = 10.0
@@ -31,12 +33,10 @@ class Transaction:
     topics: dict[Topic, list[Record]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class Record:
-    key: bytes | None
-    value: bytes | None
-    offset: int
-    timestamp: int
+@dataclass(frozen=True, slots=True)
+class Record(LogRecord):
+    """Partition 0 of its topic: every topic has one."""
+
     transaction: Transaction | None = None
 
     @property
@@ -90,6 +90,10 @@ class Fenced(Exception):
     """Another producer has taken over the transactional id."""
 
 
+class Full(Retriable):
+    """A log directory is full: KAFKA_STORAGE_ERROR."""
+
+
 @dataclass
 class Kafka:
     """The cluster. Every method is one request at its moment of execution."""
@@ -100,6 +104,7 @@ class Kafka:
     epochs: dict[str, int] = field(default_factory=dict)
     open: dict[str, Transaction] = field(default_factory=dict)
     groups: dict[str, dict[tuple[str, int], int]] = field(default_factory=dict)
+    full: list[str] = field(default_factory=list)  # topics that take no records, once for each fault
     on_change: list[Callable[[str], None]] = field(default_factory=list)
     on_committed: list[Callable[[str, Sequence[Record]], None]] = field(default_factory=list)
 
@@ -110,12 +115,14 @@ class Kafka:
         self, topic: str, records: Sequence[tuple[bytes | None, bytes | None]], transaction: Transaction | None = None
     ) -> list[int]:
         """Append records; returns their offsets. Fenced for a transaction that has ended."""
+        if topic in self.full:
+            raise Full(topic)
         log, now, offsets = self.topic(topic), int((START + self.loop.time()) * 1000), []
         if transaction is not None and transaction.fate is not Fate.OPEN:
             raise Fenced(transaction.producer)
         added = []
         for key, value in records:
-            added.append(Record(key, value, log.end, now, transaction))
+            added.append(Record(key, value, 0, log.end, now, transaction))
             offsets.append(log.end)
             log.end += 1
         log.records += added
@@ -135,7 +142,10 @@ class Kafka:
         return self.epochs[producer]
 
     def begin(self, producer: str, epoch: int) -> Transaction:
+        """The transaction of this producer that is open, or a new one."""
         self._check(producer, epoch)
+        if producer in self.open:
+            return self.open[producer]
         transaction = self.open[producer] = Transaction(producer, epoch)
         self.loop.world.call(TRANSACTION_TIMEOUT, self._expire, transaction)
         return transaction

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from runtime.kafka.errors import BrokerUnavailable, TransactionOpen, WriterFenced
-from runtime.kafka.log.log import Apply, Awaited, LogRecord, TopicSpec, Written
+from runtime.kafka.log.log import Apply, Awaited, TopicSpec, Written
 from runtime.kafka.log.transactional_writer import TransactionalWriter
-from tests.simulation.kafka import Fenced, Kafka, Record
+from tests.simulation.kafka import Fenced, Kafka
 from tests.simulation.loop import Process
 from tests.simulation.network import KAFKA, Network
 
@@ -23,13 +23,13 @@ MAX_WAIT = 70.0
 
 
 class SimLogs:
-    """One reader for all topics of a worker, and one producer, whose writes keep their order."""
+    """One reader for all topics of a worker, and one producer, whose writes to a topic keep their order."""
 
     def __init__(self, kafka: Kafka, network: Network, process: Process) -> None:
         self._kafka, self._network, self._process, self._host = kafka, network, process, process.name
         self._logs: dict[str, SimLog] = {}
         self._fetching: set[str] = set()  # topics with a fetch on its way
-        self._sends: asyncio.Queue[tuple[str, _Pair, asyncio.Future[Written]]] = asyncio.Queue()
+        self._sends: dict[str, asyncio.Queue[tuple[_Pair, asyncio.Future[Written]]]] = {}
         self._tasks: list[asyncio.Task[Any]] = []
         self.cluster_id = "simulated"
 
@@ -43,15 +43,21 @@ class SimLogs:
 
     async def start(self) -> None:
         self._kafka.on_change.append(self._on_change)
-        self._process.at_end.append(lambda: self._kafka.on_change.remove(self._on_change))
-        self._tasks = [self._process.spawn(self._send(), "producer")]
+        self._process.at_end.append(self._unsubscribe)
         for topic in self._logs:
+            sends = self._sends[topic] = asyncio.Queue()
+            self._tasks.append(self._process.spawn(self._send(topic, sends), "producer"))
             self._on_change(topic)
         await asyncio.gather(*(log.read_to_end() for log in self._logs.values()))
 
     async def close(self) -> None:
+        self._unsubscribe()
         for task in self._tasks:
             task.cancel()
+
+    def _unsubscribe(self) -> None:
+        if self._on_change in self._kafka.on_change:
+            self._kafka.on_change.remove(self._on_change)
 
     def _on_change(self, topic: str) -> None:
         if topic in self._logs and topic not in self._fetching:
@@ -62,9 +68,9 @@ class SimLogs:
         self._fetching.discard(topic)
         self._process.call(0.0, self._logs[topic].advance)
 
-    async def _send(self) -> None:
+    async def _send(self, topic: str, sends: asyncio.Queue[tuple[_Pair, asyncio.Future[Written]]]) -> None:
         while True:
-            topic, pair, future = await self._sends.get()
+            pair, future = await sends.get()
             offset = (await self._network.ask(self._host, partial(self._kafka.append, topic, [pair])))[0]
             if not future.done():
                 future.set_result((0, offset))
@@ -72,7 +78,7 @@ class SimLogs:
     def send(self, topic: str, pair: _Pair) -> asyncio.Future[Written]:
         future: asyncio.Future[Written] = asyncio.get_running_loop().create_future()
         future.add_done_callback(lambda done: done.cancelled() or done.exception())
-        self._sends.put_nowait((topic, pair, future))
+        self._sends[topic].put_nowait((pair, future))
         return future
 
     async def ends(self, topic: str) -> tuple[int, int]:
@@ -100,7 +106,7 @@ class SimLog:
             records = self._topic.read(self.position, end)
             self.position = end
             if records:
-                self._apply([_record(r) for r in records])
+                self._apply(records)
             for at, waiter in self._waiters:
                 if at <= end and not waiter.done():
                     waiter.set_result(None)
@@ -125,7 +131,7 @@ class SimLog:
     async def write_acknowledged(self, records: Sequence[_Pair], writer: TransactionalWriter | None = None) -> None:
         written = await within(TIMEOUT, self._written(records, writer))
         placed = {offset for _, offset in written}
-        self._apply([_record(r) for r in self._topic.records if r.offset in placed])
+        self._apply([r for r in self._topic.records if r.offset in placed])
 
     async def _written(self, records: Sequence[_Pair], writer: TransactionalWriter | None) -> list[Written]:
         if writer is not None:
@@ -139,16 +145,12 @@ class SimLog:
         if awaited is None:
             return
         until = asyncio.get_running_loop().time() + (MAX_WAIT if awaited.within is None else awaited.within)
-        while any(awaited.includes(_record(r)) for r in self._topic.open_in(end)):
+        while any(awaited.includes(r) for r in self._topic.open_in(end)):
             if asyncio.get_running_loop().time() > until:
                 raise TransactionOpen(f"{awaited.what} are in an open transaction")
             await asyncio.sleep(0.05)
             await self._logs.ends(self.spec.topic)
-        self._apply([_record(r) for r in self._topic.read(self.position, end)])
-
-
-def _record(record: Record) -> LogRecord:
-    return LogRecord(record.key, record.value, 0, record.offset, record.timestamp)
+        self._apply(self._topic.read(self.position, end))
 
 
 async def within(seconds: float, work: Any) -> Any:

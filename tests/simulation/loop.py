@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import heapq
 import inspect
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextvars import Context, ContextVar, copy_context
+from heapq import heappop, heappush
 from math import inf
 from random import Random
 from typing import Any, TypeVar
@@ -34,14 +34,12 @@ class Spinning(Exception):
 class SimHandle:
     """A callback, as asyncio.Handle and asyncio.TimerHandle."""
 
-    __slots__ = ("_args", "_at", "_callback", "_context", "is_cancelled", "process")
+    __slots__ = ("_at", "args", "callback", "context", "is_cancelled", "process")
 
     def __init__(
-        self, callback: Callable[..., object], args: Any, context: Context | None, world: Process, at: float = 0.0
+        self, callback: Callable[..., object], args: Any, context: Context, process: Process, at: float = 0.0
     ) -> None:
-        self._callback, self._args, self._at = callback, args, at
-        self._context = copy_context() if context is None else context
-        self.process = self._context.get(PROCESS, world)
+        self.callback, self.args, self.context, self.process, self._at = callback, args, context, process, at
         self.is_cancelled = False
 
     def cancel(self) -> None:
@@ -53,11 +51,8 @@ class SimHandle:
     def when(self) -> float:
         return self._at
 
-    def run(self) -> None:
-        self._context.run(self._callback, *self._args)
-
     def __repr__(self) -> str:
-        return f"{self._callback!r}{self._args!r}"
+        return f"{self.callback!r}{self.args!r}"
 
 
 class Process:
@@ -80,7 +75,7 @@ class Process:
 
     def call(self, delay: float, callback: Callable[..., object], *args: object) -> None:
         """Run a function in this process after a delay."""
-        self._loop.call_later(delay, callback, *args, context=self.context.copy())
+        self._loop.add_timer(delay, SimHandle(callback, args, self.context.copy(), self))
 
     def kill(self) -> None:
         """End the process; nothing of it runs any more."""
@@ -103,15 +98,16 @@ class SimLoop(_AnyLoop):  # type: ignore[misc]  # a part of its methods
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
+        self._draw = self.random.random
         self._now = 0.0
         self._timers: list[tuple[float, int, SimHandle]] = []
         self._sequence = 0
         self._active: list[Process] = []
-        self._at_once = 0
-        self.steps = 0
+        self.steps, self._limit = 0, MAX_CALLBACKS_AT_ONE_TIME
         self.tasks: list[asyncio.Task[Any]] = []  # kept: collecting the tasks of dead processes would run their code
         self.errors: list[str] = []
         self.world = Process("world", self)
+        self.get_debug = bool  # False, without a call in Python: each future asks
 
     # clocks
 
@@ -130,16 +126,14 @@ class SimLoop(_AnyLoop):  # type: ignore[misc]  # a part of its methods
             process.is_active = True
             self._active.append(process)
 
-    def _queue(self, handle: SimHandle) -> None:
-        process = handle.process
+    def call_soon(self, callback: Any, *args: Any, context: Context | None = None) -> Any:
+        context = copy_context() if context is None else context
+        process = context.get(PROCESS, self.world)
+        handle = SimHandle(callback, args, context, process)
         if process.alive:
             process.ready.append(handle)
             if not process.is_active:
                 self.activate(process)
-
-    def call_soon(self, callback: Any, *args: Any, context: Context | None = None) -> Any:
-        handle = SimHandle(callback, args, context, self.world)
-        self._queue(handle)
         return handle
 
     call_soon_threadsafe = call_soon
@@ -148,25 +142,23 @@ class SimLoop(_AnyLoop):  # type: ignore[misc]  # a part of its methods
         return self.call_at(self._now + delay if delay > 0 else self._now, callback, *args, context=context)
 
     def call_at(self, when: float, callback: Any, *args: Any, context: Context | None = None) -> Any:
-        handle = SimHandle(callback, args, context, self.world, when)
+        context = copy_context() if context is None else context
+        handle = SimHandle(callback, args, context, context.get(PROCESS, self.world), when)
         self._sequence += 1
-        heapq.heappush(self._timers, (when, self._sequence, handle))
+        heappush(self._timers, (when, self._sequence, handle))
         return handle
+
+    def add_timer(self, delay: float, handle: SimHandle) -> None:
+        self._sequence += 1
+        heappush(self._timers, (self._now + delay if delay > 0 else self._now, self._sequence, handle))
 
     def step(self, until: float = inf) -> bool:
         """Run one callback, or let time pass until the next one. False if there is none before `until`."""
         active = self._active
         while not active:
-            timers = self._timers
-            if not timers or timers[0][0] > until:
+            if not self._pass_time(until):
                 return False
-            self._now = now = max(self._now, timers[0][0])
-            self._at_once = 0
-            while timers and timers[0][0] <= now:
-                handle = heapq.heappop(timers)[2]
-                if not handle.is_cancelled:
-                    self._queue(handle)
-        at = int(self.random.random() * len(active)) if len(active) > 1 else 0
+        at = int(self._draw() * len(active)) if len(active) > 1 else 0
         process = active[at]
         ready = process.ready
         runs = ready and process.alive and not process.frozen
@@ -176,18 +168,30 @@ class SimLoop(_AnyLoop):  # type: ignore[misc]  # a part of its methods
             process.is_active = False
             del active[at]
         if runs and not handle.is_cancelled:
-            self._run(handle)
+            self.steps += 1
+            if self.steps > self._limit:
+                raise Spinning(f"{process.name} runs {handle!r} again and again at {self._now:.3f} s")
+            try:
+                handle.context.run(handle.callback, *handle.args)
+            except Exception as e:
+                self.errors.append(f"{process.name}, {handle!r}: {e!r}")
         return True
 
-    def _run(self, handle: SimHandle) -> None:
-        self.steps += 1
-        self._at_once += 1
-        if self._at_once > MAX_CALLBACKS_AT_ONE_TIME:
-            raise Spinning(f"{handle.process.name} runs {handle!r} again and again at {self._now:.3f} s")
-        try:
-            handle.run()
-        except Exception as e:
-            self.errors.append(f"{handle.process.name}, {handle!r}: {e!r}")
+    def _pass_time(self, until: float) -> bool:
+        """Let time pass until the next timer, and queue what it calls. False if there is none before `until`."""
+        timers = self._timers
+        if not timers or timers[0][0] > until:
+            return False
+        self._now = now = max(self._now, timers[0][0])
+        self._limit = self.steps + MAX_CALLBACKS_AT_ONE_TIME
+        while timers and timers[0][0] <= now:
+            handle = heappop(timers)[2]
+            process = handle.process
+            if not handle.is_cancelled and process.alive:
+                process.ready.append(handle)
+                if not process.is_active:
+                    self.activate(process)
+        return True
 
     def run(self, until: float) -> None:
         """Run until this time, or until stop()."""
@@ -242,9 +246,6 @@ class SimLoop(_AnyLoop):  # type: ignore[misc]  # a part of its methods
             future.set_result(result)
 
     # the rest
-
-    def get_debug(self) -> bool:
-        return False
 
     def is_running(self) -> bool:
         return True

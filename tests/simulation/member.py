@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from runtime.kafka.errors import BrokerUnavailable
+from runtime.kafka.group.group_coordinator import OFFERED
 from runtime.kafka.group.group_member import MemberEvents, Place, Times
 from runtime.kafka.group.ownership import Ownership, Unit
 from runtime.kafka.group.protocol import (
@@ -35,12 +36,14 @@ class SimMember:
 
     def __init__(
         self, coordinator: Coordinator, network: Network, process: Process, loop: SimLoop, times: Times, pid: int,
-        alive: Callable[[int], bool],
+        alive: Callable[[int], bool], older: bool = False,
     ) -> None:  # fmt: skip
+        """`older`: a worker that offers version 1 of the protocol only, and does not tell its process."""
         self._coordinator, self._network, self._process, self._loop = coordinator, network, process, loop
         self._times, self._alive, self._host = times, alive, process.name
         self.group_id, self.ownership = "workers", Ownership()
-        self.process = {"machine": self._host, "host": self._host, "pid": pid}
+        self.process = {} if older else {"machine": self._host, "host": self._host, "pid": pid}
+        self._offered = OFFERED[1:] if older else OFFERED
         self.confirmed_until = 0.0
         self.join_sent: float | None = None
         self.trouble = ""
@@ -148,7 +151,7 @@ class SimMember:
             except BrokerUnavailable:
                 await asyncio.sleep(0.5)
         processes = {name: m.details.process for name, m in found.items() if m.details}
-        dead = [n for n, p in processes.items() if p["machine"] == self._host and not self._alive(p["pid"])]
+        dead = [n for n, p in processes.items() if p.get("machine") == self._host and not self._alive(p["pid"])]
         if dead:
             await self.evict(dead)
 
@@ -156,7 +159,12 @@ class SimMember:
         self._stable = self._rejoin = False
         described = self._events.describe()
         self.join_sent = self._loop.time()
-        metadata = encode_metadata(dataclasses.replace(described, version=2, allocation=self.ownership.allocation(2)))
+        metadata = {
+            version: encode_metadata(
+                dataclasses.replace(described, version=version, allocation=self.ownership.allocation(version))
+            )
+            for version in self._offered
+        }
         times, name = self._times, self._member_id
         joined: Joined = await self._ask(
             lambda: self._coordinator.join(name, self._host, metadata, times.session_timeout, times.rebalance_timeout),
@@ -187,7 +195,10 @@ class SimMember:
             return
         found = self._events.lead(joined.member_id, members)
         if not decided.done():
-            decided.set_result({name: encode_assignment(one) for name, one in found.items()})
+            version = joined.version
+            decided.set_result(
+                {n: encode_assignment(dataclasses.replace(a, version=version)) for n, a in found.items()}
+            )
 
     async def _heartbeat(self) -> None:
         sent, name, generation = self._loop.time(), self._member_id, self._generation

@@ -11,7 +11,7 @@ from typing import Any
 from runtime.engine.placement import roster
 from runtime.engine.worker import lease_granter
 from runtime.herder import group_duties
-from runtime.herder.control import connector_loop, connectors, tasks
+from runtime.herder.control import connector_loop, connectors, hosted_connector, tasks
 from runtime.herder.control.start_control import StartControl, StartTimes
 from runtime.herder.fencing import zombie_fencing
 from runtime.herder.group import assignor, worker_group
@@ -270,6 +270,18 @@ def deleted_connectors_keep_running() -> None:
 def statuses_without_owners_stay() -> None:
     """Only a new leader removes the statuses of connectors that nobody owned when they were deleted."""
     _replace(group_duties.GroupDuties, "_clean", lambda self: None)
+
+
+@_mutation
+def interrupted_stops_cost_the_tasks() -> None:
+    """The task configs that an interrupted stop has removed are not generated again."""
+    _replace(hosted_connector.HostedConnector, "_generate_again", lambda self, instance: None)
+
+
+@_mutation
+def members_are_read_without_notice() -> None:
+    """A worker does not look at the statuses again when it has read which units the others run."""
+    _replace(group_duties.GroupDuties, "members_read", lambda self: None)
 
 
 @_mutation

@@ -7,12 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from tests.simulation.loop import PROCESS, Process, SimLoop
+from tests.simulation.loop import PROCESS, SimLoop
 
 _T = TypeVar("_T")
 
+RETRY_DELAY = 0.1
 KAFKA, CLIENT = "kafka", "client"
 LONGEST = 5.0  # seconds of a message: liveness is judged after less than a minute
+
+
+class Retriable(Exception):
+    """Kafka cannot carry out a request now; the client sends it again."""
 
 
 @dataclass
@@ -42,23 +47,31 @@ class Network:
 
     def deliver(self, source: str, target: str, call: Callable[[], None]) -> None:
         """Call a function when a message has arrived; the process that sent it may have ended meanwhile."""
+        self.loop.world.call(self.latency(), self._arrived, source, target, call)
 
-        def arrived() -> None:
-            if self.reaches(source, target):
-                call()
-            else:
-                self._waiting.append((source, target, call))
-
-        self.loop.world.call(self.latency(), arrived)
+    def _arrived(self, source: str, target: str, call: Callable[[], None]) -> None:
+        if (source, target) in self.cuts:
+            self._waiting.append((source, target, call))
+        else:
+            call()
 
     async def ask(self, source: str, action: Callable[[], _T]) -> _T:
         """The result of an action at Kafka. It happens even if the sender is frozen, dies or gives up meanwhile; an
-        exception of the action is Kafka's response."""
+        exception of the action is Kafka's response. Retriable: the client sends the request again as long as it
+        waits."""
         reply: asyncio.Future[_T] = self.loop.create_future()
+        process = PROCESS.get(self.loop.world)
+
+        def again() -> None:
+            if not reply.done():
+                self.deliver(source, KAFKA, served)
 
         def served() -> None:
             try:
                 answer: Any = action()
+            except Retriable:
+                self.deliver(KAFKA, source, lambda: process.call(RETRY_DELAY, again))
+                return
             except Exception as e:
                 answer = e
             if isinstance(answer, asyncio.Future):
@@ -83,12 +96,3 @@ def _settle(reply: asyncio.Future[Any], answer: Any) -> None:
         reply.set_exception(answer)
     else:
         reply.set_result(answer)
-
-
-def host() -> str:
-    """The host of the running process: a worker's slots share its host."""
-    return PROCESS.get().name.partition("/")[0]
-
-
-def on_host(process: Process) -> str:
-    return process.name.partition("/")[0]

@@ -15,7 +15,7 @@ class Operator:
     """One request after another, rarely."""
 
     def __init__(self, world: World, workers: Sequence[SimWorker]) -> None:
-        self._world, self._workers, self._random = world, workers, world.loop.random
+        self._world, self._workers, self._random = world, workers, world.choices.random("operator")
         self.drained = ""
         """The worker that stays without work at the end."""
 
@@ -23,8 +23,11 @@ class Operator:
         """Random requests until this time."""
         await asyncio.sleep(self._random.random() * 15)
         while self._world.loop.time() < until:
-            await self._put(self._any(), _VERBS[int(self._random.random() * len(_VERBS))])
-            await asyncio.sleep(self._random.random() * 10)
+            self._random, carried_out = self._world.choices.next("operator")
+            pause = self._random.random() * 10
+            if carried_out:
+                await self._put(self._any(), _VERBS[int(self._random.random() * len(_VERBS))])
+            await asyncio.sleep(pause)
 
     async def end(self) -> None:
         """All workers accept work, or all but one."""

@@ -6,12 +6,13 @@ import asyncio
 import itertools
 import logging
 import traceback
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from runtime.herder.configs import task_specs
 from tests.simulation import interposed
 from tests.simulation.checks import Checks
+from tests.simulation.choices import Choices
 from tests.simulation.clients import Client
 from tests.simulation.coordinator import Coordinator
 from tests.simulation.ending import Ending
@@ -32,9 +33,9 @@ from tests.simulation.worker import SimWorker, World
 class Cluster:
     """The world of one seed, with its workers."""
 
-    def __init__(self, loop: SimLoop, workers: int, exactly_once: bool, show: bool = False) -> None:
-        self.loop = loop
-        self.trace = Trace(loop.time, show)
+    def __init__(self, loop: SimLoop, seed: int, settings: Settings, exactly_once: bool) -> None:
+        self.loop, self._seed, self._settings = loop, seed, settings
+        self.trace = Trace(loop.time, settings.show)
         self.models = Models()
         network = Network(loop)
         kafka = Kafka(loop, self.trace)
@@ -44,11 +45,12 @@ class Cluster:
         slots = SlotWorld(kafka, groups, network, self.trace, self.checks, run_task)
         self.world = World(
             loop, self.trace, network, kafka, Coordinator(loop, self.trace), Web(loop, network), groups, slots,
-            exactly_once,
+            Choices(seed, settings.only), exactly_once, mixed=seed % 4 == 1,
         )  # fmt: skip
-        self.workers = [SimWorker(f"w{number}", self.world) for number in range(workers)]
+        self.workers = [SimWorker(f"w{number}", self.world) for number in range(settings.workers)]
 
-    def run(self, seed: int, settings: Settings) -> Result:
+    def run(self) -> Result:
+        settings = self._settings
         for worker in self.workers:
             worker.start()
         life = self.loop.world.spawn(self._life(settings), "run")
@@ -65,7 +67,8 @@ class Cluster:
         for error in self.loop.errors:
             self.trace.violated(f"unhandled error: {error}")
         digest = self.trace.digest(self.loop.steps, self.loop.random.random())
-        return Result(seed, self.trace.violations, self.trace.lines, digest, self.loop.time(), self.loop.steps)
+        names = self.world.choices.names
+        return Result(self._seed, self.trace.violations, self.trace.lines, digest, names)
 
     async def _life(self, settings: Settings) -> None:
         world = self.world
@@ -73,7 +76,7 @@ class Cluster:
         clients = [Client(self.models[name], kind, world, self.workers) for name, kind in kinds.items()]
         operator = Operator(world, self.workers)
         await asyncio.sleep(2.0)
-        faults = Faults(world, self.workers, settings.kinds, 1.5 + self.loop.random.random() * 4)
+        faults = Faults(world, self.workers, settings.kinds, 1.5 + world.choices.random("faults").random() * 4)
         work = [client.work(settings.seconds) for client in clients]
         await asyncio.gather(faults.work(settings.seconds), operator.work(settings.seconds), *work)
         await Ending(world, self.workers, clients, operator, self.checks).work()
@@ -87,6 +90,8 @@ class Settings:
     kinds: Sequence[str] = KINDS
     show: bool = False
     seconds: float = 22.0
+    only: Collection[str] | None = None
+    """The requests and faults that are carried out (choices.py); None: all."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +100,8 @@ class Result:
     violations: Sequence[str]
     lines: Sequence[str]
     digest: str
-    seconds: float
-    steps: int
+    choices: Sequence[str]
+    """The names of all requests and faults (choices.py)."""
 
 
 class _Unexpected(logging.Handler):
@@ -120,11 +125,11 @@ def run(seed: int, settings: Settings = Settings()) -> Result:
     loop, exactly_once = SimLoop(seed), seed % 3 != 0
     interposed.use(loop)
     task_specs._epochs = itertools.count(1)  # of the process, which several runs share
-    cluster = Cluster(loop, settings.workers, exactly_once, settings.show)
+    cluster = Cluster(loop, seed, settings, exactly_once)
     handler, root = _Unexpected(cluster.trace), logging.getLogger()
     root.handlers, before = [handler], root.handlers
     try:
-        return cluster.run(seed, settings)
+        return cluster.run()
     finally:
         root.handlers = before
         interposed.use(None)

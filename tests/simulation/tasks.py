@@ -62,7 +62,12 @@ class _Task:
     async def _step(self) -> None: ...
 
 
+_Copies = asyncio.Queue[Sequence[tuple[bytes, bytes]]]
+
+
 class _Source(_Task):
+    _copies: _Copies | None = None
+
     def _take_offsets(self, offsets: Sequence[dict[str, Any]]) -> None:
         found = {int(o["partition"]["p"]): int(o["offset"]["n"]) for o in offsets}
         keys = {int(o["partition"]["p"]): o["raw_key"].encode() for o in offsets}
@@ -78,6 +83,18 @@ class _Source(_Task):
                 records.append((b"%d" % p, json.dumps(value).encode()))
                 self._next[p] += 1
         return records, [(self._keys[p], compact({"n": self._next[p]})) for p in self._parts]
+
+    def _copy(self, offsets: Sequence[tuple[bytes, bytes]]) -> None:
+        """Offsets in the connector's own topic have a copy in the worker's (KIP-618). Nothing waits for it."""
+        if self._run.spec["offsets_copy_topic"]:
+            if self._copies is None:
+                self._copies = asyncio.Queue()
+                self._run.slot.process.spawn(self._send_copies(self._copies), "offsets copy")
+            self._copies.put_nowait(offsets)
+
+    async def _send_copies(self, copies: _Copies) -> None:
+        while True:
+            await self._ask(partial(self._kafka.append, self._run.spec["offsets_copy_topic"], await copies.get()))
 
 
 class ExactlyOnce(_Source):
@@ -121,6 +138,7 @@ class ExactlyOnce(_Source):
         await self._ask(partial(kafka.append, run.spec["offsets_topic"], offsets, transaction))
         run.check()
         await self._ask(partial(kafka.commit, transaction))
+        self._copy(offsets)
 
 
 class _AtLeastOnce(_Source):
@@ -147,6 +165,7 @@ class _AtLeastOnce(_Source):
     async def _commit(self) -> None:
         ready, self._ready = self._ready, []
         await self._ask(partial(self._kafka.append, self._run.spec["offsets_topic"], ready))
+        self._copy(ready)
 
 
 class _Sink(_Task):

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.simulation.shrink import kind, shrink
+
 ROOT = Path(__file__).parents[2]
 
 SEEDS = 30
@@ -58,6 +60,25 @@ def test_the_same_seed_gives_the_same_run_in_another_process() -> None:
 def test_no_seed_violates_an_invariant() -> None:
     code, output = _finish([_start("--seed", "1", "--seeds", str(SEEDS))])[0]
     assert code == 0, output
+
+
+def test_a_failing_run_is_reduced_to_the_requests_and_faults_that_matter() -> None:
+    runs: list[Sequence[str]] = []
+
+    def violates(only: Sequence[str]) -> bool:
+        runs.append(only)
+        return {"a3", "fault2"} <= {*only}
+
+    choices = [f"{source}{n}" for n in range(1, 21) for source in ("a", "b", "fault")]
+    assert shrink(choices, violates) == ["fault2", "a3"]
+    assert len(runs) < len(choices)
+    assert len(shrink(choices, violates, max_runs=3)) > 2
+
+
+def test_violations_are_compared_without_names_and_numbers() -> None:
+    first = "not live: after 45 s without faults k has the running tasks {0: 'w1'}, but should have 2 (RUNNING)"
+    other = "not live: after 45 s without faults a has the running tasks {}, but should have 3 (RUNNING)"
+    assert kind(first) == kind(other) != kind("two owners: a-1@w2/slot0.3#17 works beside a-1@w1/slot0.0#16")
 
 
 @pytest.mark.soak

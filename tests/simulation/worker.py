@@ -10,11 +10,13 @@ from runtime.config import worker_config
 from runtime.config.exactly_once import leader_transactional_id
 from runtime.config.secret_values import Secrets
 from runtime.kafka.group.group_member import GroupMember, Times
+from runtime.rest.forwarding.leader_client import LeaderClient
 from runtime.rest.security.security import protection
 from runtime.worker.assembly import WorkerParts, assemble
 from runtime.worker.outside import Outside
 from runtime.worker.worker import Worker, _nothing
 from runtime.worker.worker_storage import WorkerStorage
+from tests.simulation.choices import Choices
 from tests.simulation.coordinator import Coordinator
 from tests.simulation.engine import SimEngine
 from tests.simulation.groups import ConsumerGroups, SimGroups, SimPositions
@@ -53,7 +55,10 @@ class World:
     web: Web
     groups: ConsumerGroups
     slots: SlotWorld
+    choices: Choices
     exactly_once: bool = True
+    mixed: bool = False
+    """Some workers are older: see `SimMember` and `_without_revisions()`."""
     pids: set[int] = field(default_factory=set)
     next_pid: int = 100
 
@@ -118,15 +123,19 @@ class SimWorker:
         support = "enabled" if world.exactly_once else "disabled"
         config = worker_config.distributed({**PROPERTIES, "exactly.once.source.support": support})
         times = Times(config.session_timeout, config.heartbeat, config.rebalance_timeout)
+        older = world.mixed and world.choices.random(f"version of {self.name} {pid}").random() < 0.5
         member = SimMember(
-            world.coordinator, world.network, process, world.loop, times, pid, lambda other: other in world.pids
-        )
+            world.coordinator, world.network, process, world.loop, times, pid, lambda other: other in world.pids,
+            older,
+        )  # fmt: skip
         leader = None
         if world.exactly_once:
             leader = SimWriter(world.kafka, world.network, self.name, leader_transactional_id(config.group_id))
         storage = WorkerStorage(SimLogs(world.kafka, world.network, process), cast(GroupMember, member), leader)
         parts = self.parts = assemble(config, self.url, storage, Secrets(), self._outside(process))
         world.slots.checks.configs[self.name] = parts.configs
+        if older:
+            _without_revisions(parts.between_workers.leader)
         guarded = protection(config.originals, [self.name]).wrap(parts.api, False, parts.between_workers.callers)
         world.web.listeners[f"{self.name}:{PORT}"] = Listener(process, guarded)
         self._worker = Worker(config, cast(Any, _Rest(self)), lambda *_: storage, _nothing, Secrets())
@@ -175,10 +184,17 @@ class SimWorker:
             positions=lambda settings: cast(Any, SimPositions()),
             new_writer=new_writer(world.kafka, network, self.name),
             fence=fence,
+            own_logs=lambda clients: SimLogs(world.kafka, network, process),
             await_view=loop.await_result,
             accepts=lambda url: world.web.accepts(self.name, url),
             transport=Transport(world.web, self.name),
         )
+
+
+def _without_revisions(leader: LeaderClient) -> None:
+    """An older worker does not tell the leader from which revision of a configuration it has generated task configs."""
+    send = leader._send
+    leader._send = lambda method, name, what, body, query="": send(method, name, what, body)  # type: ignore[method-assign]
 
 
 @dataclass

@@ -211,6 +211,15 @@ class Connectors:
         """Another worker has reported states of this connector, maybe of units that this worker runs, or of tasks that
         do not exist any more."""
         self._board.report_again(name, partial(self._group.owns, name))
+        self._remove_ghosts(name)
+
+    def remove_ghosts(self) -> None:
+        """Remove the statuses of tasks that do not exist any more. Until the members of the group are read, an earlier
+        owner still seems to run such a task, and to remove its status itself."""
+        for name in self._loops:
+            self._remove_ghosts(name)
+
+    def _remove_ghosts(self, name: str) -> None:
         loop, stored = self._loops.get(name), self._configs.connector(name)
         if loop is not None and stored is not None and self._group.owns(name) and loop.tasks.has_ghosts(stored):
             loop.wake()

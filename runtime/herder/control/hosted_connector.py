@@ -169,6 +169,17 @@ class HostedConnector:
                 instance.request_task_configs()
             if instance.started:
                 self.show(State.RUNNING)
+            if instance.lacks_tasks(stored) and not instance.watched:
+                instance.watched = True
+                asyncio.get_running_loop().call_later(self._starts.times.missing_tasks, self._generate_again, instance)
+
+    def _generate_again(self, instance: Instance) -> None:
+        instance.watched = False
+        stored = self._configs.connector(self._name)
+        if self._instance is instance and stored is not None and instance.lacks_tasks(stored):
+            log.warning("%s: a stop was interrupted after it had removed the task configs: generating them", self._name)
+            instance.request_task_configs()
+            self._wake()
 
     async def bring_up(self, stored: StoredConnector) -> StoredConnector | None:
         """Start the instance, request its task configs, and store them if they or the connector's configuration are
@@ -199,6 +210,7 @@ class HostedConnector:
         if configs != list(current.tasks) or not current.is_applied:
             await self._put_tasks(current, configs)
         instance.call, instance.pending, instance.reconfigure_again = None, instance.reconfigure_again, False
+        instance.tasks = len(configs)
         if instance.pending:
             self._wake()
         return self._configs.connector(self._name)

@@ -12,6 +12,7 @@ from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import Tasks
 from runtime.herder.control.tasks_max import check_tasks_max, tasks_max
 from runtime.host.port import ConnectorInfo
+from runtime.model.states import TargetState
 from runtime.storage.configs import StoredConnector
 
 TaskConfigs = list[dict[str, str]]
@@ -36,6 +37,10 @@ class Instance:
     """The task configs must still be requested or stored."""
     reconfigure_again: bool = False
     """The connector requested new task configs while they were being generated."""
+    tasks: int | None = None
+    """The number of task configs that were stored last."""
+    watched: bool = False
+    """The stored task configs are not these; they are checked again later."""
     call: asyncio.Task[TaskConfigs] | None = None
     """The running start() and task_configs(), which take as long as the connector needs."""
 
@@ -45,6 +50,12 @@ class Instance:
 
     def is_of(self, stored: StoredConnector) -> bool:
         return (self.config, self.created, self.stopped) == (stored.start_config, stored.created, stored.stopped)
+
+    def lacks_tasks(self, stored: StoredConnector) -> bool:
+        """Whether the connector should run, but other task configs are stored than it has generated: a stop that was
+        interrupted between its two records has removed them."""
+        runs = stored.target is TargetState.STARTED and self.is_of(stored) and self.started and not self.pending
+        return runs and self.tasks not in (None, len(stored.tasks))
 
     @property
     def busy(self) -> bool:

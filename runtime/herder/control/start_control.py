@@ -182,6 +182,9 @@ class StartTimes:
     and the control loop handles other requests for the connector."""
     slow_start: float = 10.0
     """Time after which a connector whose start() has not returned is reported as UNASSIGNED."""
+    missing_tasks: float = 5.0
+    """How long the task configs of a running connector may be missing before they are generated again: a stop that is
+    under way has removed them, and writes its target state now."""
     close_timeout: float = 10.0
     """How long a worker that ends waits for a step."""
 

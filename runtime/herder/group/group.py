@@ -126,6 +126,9 @@ class GroupListener(Protocol):
     def ownership_changed(self) -> None:
         """The connectors and tasks that this worker owns have changed."""
 
+    def members_read(self) -> None:
+        """The snapshot is that of the last rebalance: until then a worker that does not lead knows an earlier one."""
+
     def leading(self, leads: bool, unassigned: Collection[Unit]) -> None:
         """The worker is the leader of the new generation, or is not. `unassigned` units wait for workers that may
         return, or no worker accepts them."""

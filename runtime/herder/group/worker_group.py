@@ -386,6 +386,7 @@ class WorkerGroup:
                 members = {}
             if place.member_id in members and place.leader in members:
                 self._take(describe_members(members, worker_id(place.leader_url)))
+                self._listener.members_read()
                 self._notify()
                 return
             await asyncio.sleep(MEMBERS_RETRY_DELAY)

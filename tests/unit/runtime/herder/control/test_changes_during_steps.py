@@ -196,6 +196,28 @@ async def test_the_secrets_of_a_connector_that_was_handed_over_are_forgotten_whe
     assert rig.secrets.scrub("marked-secret") == "marked-secret"
 
 
+class Succeeding(SoleWorker):
+    """Owns everything; another worker owned it, and seems to run it until the members of the group are read."""
+
+    is_read = False
+
+    def runs_elsewhere(self, worker_id: str, connector: str, task: int) -> bool:
+        return worker_id == "w:2" and not self.is_read
+
+
+async def test_a_task_of_an_earlier_owner_has_no_status_when_the_members_of_the_group_are_read(rig: HerderRig) -> None:
+    """Its connector was stopped while it moved: the earlier owner has reported the task as UNASSIGNED."""
+    rig.connectors._group = group = Succeeding("w:1", rig.configs.names)
+    rig.statuses.put_task(TaskId("a", 0), StatusRecord(State.UNASSIGNED, None, "w:2", 1))
+    await rig.create("a", TargetState.STOPPED)
+    await rig.until(lambda: rig.state("a") is State.STOPPED)
+    await rig.until(rig.connectors._loops["a"]._idle.is_set)
+    assert rig.tasks("a") == {0: State.UNASSIGNED}
+    group.is_read = True
+    rig.connectors.remove_ghosts()
+    await rig.until(lambda: rig.tasks("a") == {})
+
+
 async def test_a_task_of_a_deleted_connector_is_not_started_again_after_its_restart(rig: HerderRig) -> None:
     await rig.create("a", version="1")
     await rig.until(lambda: TaskId("a", 0) in rig.engine.running)

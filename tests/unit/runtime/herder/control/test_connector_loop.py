@@ -69,6 +69,18 @@ async def test_a_paused_connector_keeps_no_tasks_that_are_not_stored_any_more(ri
     await rig.until(lambda: not rig.engine.running and rig.tasks("a") == {})
 
 
+async def test_a_connector_whose_stop_was_interrupted_gets_its_tasks_back() -> None:
+    """A leader that loses its leadership during a stop has removed the task configs, and refuses the request."""
+    rig = HerderRig(StartTimes(retry_delay=0.01, step_timeout=0.01, missing_tasks=0.02))
+    await rig.create("a", tasks_max="2")
+    await rig.until(lambda: rig.runs("a", 2))
+    await rig.configs.put_tasks("a", [])
+    await rig.until(lambda: not rig.engine.running)
+    await rig.until(lambda: rig.runs("a", 2))
+    assert rig.plugins.starts == ["a"], "the connector keeps running"
+    await rig.close()
+
+
 async def test_the_number_of_tasks_may_be_a_variable(rig: HerderRig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADRACE_TEST_TASKS", "3")
     await rig.create("a", tasks_max="${env:HEADRACE_TEST_TASKS}")

@@ -87,6 +87,7 @@ class ScriptedMember:
 class Listener:
     def __init__(self) -> None:
         self.changes = 0
+        self.members_reads = 0
         self.leads: list[bool] = []
         self.unassigned: set[Unit] = set()
 
@@ -95,6 +96,9 @@ class Listener:
 
     def ownership_changed(self) -> None:
         self.changes += 1
+
+    def members_read(self) -> None:
+        self.members_reads += 1
 
     def leading(self, leads: bool, unassigned: Collection[Unit]) -> None:
         self.leads.append(leads)
@@ -338,10 +342,11 @@ async def test_a_rebalance_does_not_wait_for_kafka_to_answer_requests_after_the_
     await until(lambda: rig.group.owns("b"))
     rig.member.given(follows(rig, "c"))
     await until(lambda: rig.group.owns("c"))
+    assert not rig.listener.members_reads
     journal.held = b""
     journal.may_go.set()
     rig.member.may_answer.set()
-    await until(lambda: rig.group.snapshot.leader == "w:2")
+    await until(lambda: rig.group.snapshot.leader == "w:2" and rig.listener.members_reads == 1)
     assert not rig.departures.times(), "another worker leads"
 
 

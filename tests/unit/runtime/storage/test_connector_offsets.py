@@ -1,0 +1,43 @@
+"""Connectors' own offset topics."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+from runtime.kafka.log.clients import LogClients
+from runtime.storage.connector_offsets import ConnectorOffsets
+from runtime.storage.offsets import OffsetStore
+from runtime.storage.port import Logs
+from tests.support.herder.memory_logs import TestLogs, topic
+
+
+class SlowLogs(TestLogs):
+    """Logs that start when the test allows it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.starting, self.may_start, self.closed = asyncio.Event(), asyncio.Event(), False
+
+    async def start(self) -> None:
+        self.starting.set()
+        await self.may_start.wait()
+
+    async def close(self) -> None:
+        self.closed = True
+
+
+async def test_a_connector_may_be_deleted_while_its_own_topic_is_opened() -> None:
+    logs, configs = SlowLogs(), {"a": {"offsets.storage.topic": "own"}}
+    offsets = ConnectorOffsets(
+        OffsetStore(TestLogs(), topic("o")), topic, lambda overrides: cast(LogClients, None), configs.get,
+        lambda config: config.get("offsets.storage.topic", ""), lambda: list(configs),
+        new_logs=lambda clients: cast(Logs, cast(Any, logs)),
+    )  # fmt: skip
+    reading = asyncio.create_task(offsets.read_to_end("a"))
+    await logs.starting.wait()
+    del configs["a"]
+    logs.may_start.set()
+    await reading
+    await offsets.open()
+    assert logs.closed, "no connector has the topic any more"
