@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from hypothesis import settings
 
 from tests.support.broker import EmbeddedBroker, KafkaBroker
 from tests.support.kafka.stores import MakeStores, opened_stores
@@ -20,8 +21,9 @@ from tests.support.workers import WorkerProcess, java_worker, our_worker
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Background runs start with SIGINT ignored, which the tests' processes would inherit."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # background runs ignore it, and so would their processes
+    settings.register_profile("headrace", deadline=None)  # of 200 ms for an example, which a busy machine exceeds
+    settings.load_profile("headrace")
     seconds = config.getvalue("timeout")
     config.pluginmanager.register(TimeLimit(float(config.getini("timeout") if seconds is None else seconds)))
 

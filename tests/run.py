@@ -7,6 +7,7 @@ that passed only then fail the run. Exit codes are pytest's.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,9 +21,8 @@ MAX_SECOND_TRIES = 3
 """Tests that may pass only on the second try."""
 
 DISTRIBUTION = ("-n", "3", "-p", "tests.distribution", "--no-loadscope-reorder", "--durations=40")
-"""Processes get files in the order of their folders: scenarios, which take up to a minute each, before unit tests.
-xdist would start with the files of most tests, so that one process would still run a long scenario when the others have
-finished. Three processes for two processors: tests wait for two fifths of their time, for sessions, commits and polls.
+"""In the order of `tests.distribution`: xdist would start with the files of most tests. Three processes for two
+processors: tests wait for two fifths of their time, for sessions, commits and polls.
 """
 
 FAILED = 1
@@ -118,7 +118,9 @@ def seconds_by_folder(report: Path) -> list[tuple[str, float]]:
 
 
 def _pytest(*options: str) -> int:
-    return subprocess.run([sys.executable, "-m", "pytest", *options], check=False).returncode
+    # without the bytecode of tests, each process rewrites all their assertions: for ten seconds of processor time
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return subprocess.run([sys.executable, "-m", "pytest", *options], check=False, env=environment).returncode
 
 
 if __name__ == "__main__":

@@ -306,27 +306,36 @@ class OrphansResponse(TypedDict):
     sinks: list[OrphanedSinkResponse]
 
 
-class GroupWorkerResponse(TypedDict):
-    """A worker of the group. `slots_without_core` are the numbers of slots that wait for a core of a Spark cluster.
-    `load` is the number of processor cores in use, measured at `load_at`. `memory` is that of its slots in bytes with
-    their JVMs for Java plugins, `java_memory` that of these JVMs. None for workers that have not answered. `connectors`
-    are those that run on the worker, which may differ from those of its `tasks`."""
+class MemberResponse(TypedDict):
+    """What the group knows of a worker. `load` is the number of processor cores in use, measured at `load_at`.
+    `connectors` are those that run on the worker, which may differ from those of its `tasks`."""
 
     worker_id: str
     url: str
     leader: bool
-    here: bool  # whether this worker answers
     implementation: Annotated[str, {"enum": ["headrace", "connect"]}]
     version: str
     slots: int
-    slots_without_core: list[int] | None
     load: float
     load_at: int
-    memory: int | None
-    java_memory: int | None
     state: Annotated[str, {"enum": ["ACTIVE", "CORDONED", "DRAINING", "FOREIGN"]}]
     connectors: list[str]
     tasks: list[TaskIdResponse]
+
+
+class OwnWorkerResponse(TypedDict):
+    """What a worker knows of itself alone: None unless it, or the leader from which the response is, is that worker.
+    `slots_without_core` are the numbers of slots that wait for a core of a Spark cluster. `memory` is that of its slots
+    in bytes with their JVMs for Java plugins, `java_memory` that of these JVMs."""
+
+    here: bool  # whether this worker answers
+    slots_without_core: list[int] | None
+    memory: int | None
+    java_memory: int | None
+
+
+class GroupWorkerResponse(MemberResponse, OwnWorkerResponse):
+    """A worker of the group."""
 
 
 class WaitingResponse(TaskIdResponse):

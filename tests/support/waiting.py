@@ -13,6 +13,9 @@ T = TypeVar("T")
 MAX_LOAD = 4.0
 """The largest factor by which the load of the machine scales time limits."""
 
+MAX_PAUSE = 0.2
+"""Seconds between two checks of a condition, at most."""
+
 MAX_SCALED = 120.0
 """Seconds beyond which time limits are not scaled: what takes longer hangs, and pytest's own limit is near."""
 
@@ -20,7 +23,7 @@ MAX_SCALED = 120.0
 def wait_until(condition: Callable[[], T], timeout: float = 30.0, what: str = "", every: float = 0.03) -> T:
     """The first truthy result of `condition`; AssertionError after the time limit, with `what` and the last result.
 
-    The limit is that of an idle machine (see `allowed`).
+    The limit is that of an idle machine (see `allowed`). `every`: seconds between the first checks (see `pause`).
     """
     started = time.monotonic()
     while True:
@@ -30,7 +33,7 @@ def wait_until(condition: Callable[[], T], timeout: float = 30.0, what: str = ""
         if is_over(started, timeout):
             waited = time.monotonic() - started
             raise AssertionError(f"timed out after {waited:.0f} s: {what or condition!r} (last answer: {answer!r})")
-        time.sleep(every)
+        time.sleep(pause(started, every))
 
 
 async def until(condition: Callable[[], object], within: float = 30.0) -> float:
@@ -47,8 +50,17 @@ def poll(read: Callable[[], T], done: Callable[[T], bool], seconds: float, every
     passed."""
     started = time.monotonic()
     while not done(result := read()) and not is_over(started, seconds):
-        time.sleep(every)
+        time.sleep(pause(started, every))
     return result
+
+
+def pause(started: float, least: float) -> float:
+    """Seconds until the next check of a condition for which a test has waited since this time of the monotonic clock.
+
+    They grow with the wait, which becomes longer by a twentieth at most: a check may be a request to a worker that is
+    still starting, or the picture of a screen, and takes the processor from what is awaited.
+    """
+    return min(max(least, (time.monotonic() - started) / 20), max(least, MAX_PAUSE))
 
 
 def is_over(started: float, timeout: float) -> bool:

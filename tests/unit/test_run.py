@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tests.distribution import FolderScheduling
+from tests.distribution import FolderScheduling, next_scope
 from tests.random_order import shuffled
 from tests.run import Failure, failures, number_of_tests, processor_time, seconds_by_folder, summary
 
@@ -65,6 +65,17 @@ def test_files_of_a_folder_with_shared_servers_run_in_one_process() -> None:
     assert scope("tests/scenario/java/test_a.py::test_x[1]") == scope("tests/scenario/java/test_b.py::test_y")
     assert scope("tests/scenario/test_a.py::test_x") == scope("tests/scenario/test_a.py::test_y")
     assert scope("tests/scenario/test_a.py::test_x") != scope("tests/scenario/test_b.py::test_x")
+
+
+def test_the_first_process_computes_while_the_others_wait() -> None:
+    queue = [
+        "tests/scenario/test_a.py",
+        "tests/tui/test_b.py",
+        "tests/unit/runtime/test_c.py",
+        "tests/unit/tui/test_d.py",
+    ]
+    assert next_scope(queue, is_first=True) == "tests/unit/runtime/test_c.py"
+    assert next_scope(queue, is_first=False) == next_scope(queue[:2], is_first=True) == "tests/scenario/test_a.py"
 
 
 def test_a_seed_determines_the_order_and_keeps_files_together() -> None:

@@ -12,7 +12,7 @@ from runtime.engine.port import SlotInfo
 from runtime.herder.errors import Conflict, NotFound
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.group import Group, GroupSnapshot, GroupWorkerInfo, WorkerState
-from runtime.herder.responses import GroupWorkerResponse, TaskIdResponse, WorkersResponse
+from runtime.herder.responses import GroupWorkerResponse, OwnWorkerResponse, TaskIdResponse, WorkersResponse
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.storage.configs import ConfigStore
 from runtime.storage.documents import Documents
@@ -50,6 +50,8 @@ class Cordons:
 
 
 _log = logging.getLogger(__name__)
+
+_OTHER: OwnWorkerResponse = {"here": False, "slots_without_core": None, "memory": None, "java_memory": None}
 
 _STANDALONE = "This worker is standalone: it has no group with other workers that could run its connectors"
 
@@ -92,12 +94,13 @@ class Workers:
     def _with_here(self, worker: GroupWorkerResponse) -> GroupWorkerResponse:
         if worker["worker_id"] != self._group.worker_id:
             return {**worker, "here": False}
+        load, load_at = round(self._load(), 2), int(self._clock() * 1000)
+        return {**worker, **self._own(), "load": load, "load_at": load_at}
+
+    def _own(self) -> OwnWorkerResponse:
         slots = self._running()
         return {
-            **worker,
             "here": True,
-            "load": round(self._load(), 2),
-            "load_at": int(self._clock() * 1000),
             "slots_without_core": list(self._without_core()),
             "memory": sum(slot.memory for slot in slots),
             "java_memory": sum(slot.java_memory for slot in slots),
@@ -177,18 +180,15 @@ class Workers:
             "worker_id": worker.worker_id,
             "url": worker.url,
             "leader": worker.worker_id == leader,
-            "here": False,
             "implementation": worker.implementation,
             "version": worker.version,
             "slots": worker.slots,
-            "slots_without_core": None,
             "load": round(worker.load, 2),
             "load_at": int(worker.load_at * 1000),
-            "memory": None,
-            "java_memory": None,
             "state": worker.state.value,
             "connectors": [unit.connector for unit in units if unit.task == CONNECTOR],
             "tasks": [_task(unit) for unit in units if unit.task != CONNECTOR],
+            **_OTHER,
         })  # fmt: skip
 
 

@@ -42,11 +42,10 @@ class Subscription:
         deleted: Deleted = slot_topic_ids.deleted,
         clock: Callable[[], float] = time.monotonic,
     ):
-        """`settings` are the consumer's. If the consumer may create topics, missing named topics are requested, so that
-        the broker creates them; `deleted` returns those of some topics that do not exist any more; and
+        """`settings` are the consumer's. Missing named topics are requested, so that the broker creates them if the
+        consumer may create topics; `deleted` returns those of some topics that do not exist any more; and
         `metadata.max.age.ms` bounds the age of the list to which a pattern is applied."""
         self._consumer, self._settings, self._lists, self._clock = consumer, settings, lists, clock
-        self._creates = settings.get("allow.auto.create.topics", True) is not False
         self._max_age = int(settings.get("metadata.max.age.ms", _MAX_AGE * 1000)) / 1000
         self._named = set(topics)
         self._pattern = regex
@@ -101,9 +100,8 @@ class Subscription:
         names = self._lists.names(self._consumer, self._settings, _CHECK_INTERVAL)
         if names is None:
             return None
-        if self._creates:
-            self._requested(self._named - names)
-        return self._named & names
+        # The list may be older than a topic: a second subscription would be a rebalance
+        return self._named & names | self._requested(self._named - names)
 
     def _find_deleted(self, existing: set[str]) -> set[str]:
         """Java's consumer learns of deleted topics when it fetches from them, librdkafka's from its next metadata."""

@@ -31,7 +31,7 @@ def connector(connect: Connect) -> None:
     connect.create("c", config, initial_state="STOPPED")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(partition=_OBJECTS, offset=_OBJECTS)
 def test_offsets_are_returned_as_they_were_given(
     connect: Connect, partition: dict[str, Any], offset: dict[str, Any]
@@ -63,7 +63,7 @@ _AROUND = st.sampled_from(['{"a":%s}', '{"a":[1,%s]}', '{"a":{"b":[{"c":%s}]}}',
 _NO_OBJECTS = st.sampled_from(["1", '"text"', "[]", "true", "1.5"])
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(bad=st.builds(lambda around, leaf: around % leaf, _AROUND, _BAD_LEAVES) | _NO_OBJECTS, in_offset=st.booleans())
 def test_other_values_are_refused_with_400_and_nothing_is_written(connect: Connect, bad: str, in_offset: bool) -> None:
     connect.ask("DELETE", "/connectors/c/offsets")

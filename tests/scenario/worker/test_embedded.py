@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from runtime.embedded.processes.process import ProcessRef
+from runtime.embedded.state import ClusterPhase
 from tests.support.clusters import rest
 from tests.support.clusters.embedded import EmbeddedCommands
 from tests.support.waiting import soon, wait_until
@@ -106,8 +107,9 @@ def _assert_replaced_when_killed(embedded: EmbeddedCommands, part: str) -> dict[
     os.kill(before["parts"][part]["pid"], signal.SIGKILL)
 
     def is_back() -> bool:
-        now = embedded.status()
-        return bool(now["phase"] == "ready" and now["parts"][part]["pid"] != before["parts"][part]["pid"])
+        now = embedded.recorded()
+        assert now is not None
+        return now.phase is ClusterPhase.READY and now.parts[part].process.pid != before["parts"][part]["pid"]
 
     wait_until(is_back, 60)
     after = json.loads(embedded.ok("up", "--json"))
@@ -132,7 +134,7 @@ def test_run_ends_all_its_processes_at_a_signal(embedded: EmbeddedCommands) -> N
 def test_run_ends_at_a_signal_during_its_start(embedded: EmbeddedCommands) -> None:
     with embedded.start("run") as run:
         try:
-            wait_until(lambda: "broker" in embedded.status().get("parts", {}), 60)
+            wait_until(lambda: (state := embedded.recorded()) and "broker" in state.parts, 60)
             processes = embedded.processes()
             run.send_signal(signal.SIGTERM)
             assert run.wait(45) == 0
@@ -153,8 +155,8 @@ def test_the_cluster_ends_with_the_last_attached_console(embedded: EmbeddedComma
             first.kill()
             second.kill()
     # the second console was killed
-    wait_until(lambda: embedded.status() == {}, 45)
-    _assert_gone(processes)
+    _assert_gone(processes, 45)
+    assert embedded.status() == {}
 
 
 def test_a_missing_java_is_reported(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime.embedded.processes.process import ProcessRef
+from runtime.embedded.state import ClusterState, StateFolder
 from tests.support.processes import child_refs
 
 
@@ -42,10 +43,16 @@ class EmbeddedCommands:
         said = self.run("status", "--json").stdout
         return dict(json.loads(said)) if said else {}
 
+    def recorded(self) -> ClusterState | None:
+        """The state that the last supervisor has recorded, for waits: status() starts a process, which takes the
+        processor from what is awaited."""
+        return StateFolder(self.state).read()
+
     def processes(self) -> list[ProcessRef]:
         """The supervisor and all processes below it."""
-        supervisor = int(self.status()["supervisor"])
-        return [ProcessRef.of(supervisor), *child_refs(supervisor)]
+        state = self.recorded()
+        assert state is not None
+        return [state.supervisor, *child_refs(state.supervisor.pid)]
 
     @staticmethod
     def command(arguments: Sequence[str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from tests.support.waiting import is_over
+from tests.support.waiting import is_over, pause
 from tests.unit.tui.screens.builders import snapshot
 from tui.app import HeadraceApp
 from tui.cluster.snapshot import Diff
@@ -42,7 +42,7 @@ class Console:
                 raise AssertionError(
                     f"timed out after {time.monotonic() - started:.0f} s: {what or condition}\n{self.text}"
                 )
-            await self.pilot.pause(0.02)
+            await self.pilot.pause(pause(started, 0.02))
         return answer
 
     async def sees(self, *texts: str, within: float = 30.0) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,10 +38,11 @@ class SinkDriver:
         folder: Path | str,
         config: Mapping[str, str],
         reporter: DeadLetterList | None = None,
-        clock: Callable[[], float] | None = None,
+        clock: Callable[[], float] = time.monotonic,
         context: SeekingContext | None = None,
+        commit_wait: float = 0.2,
     ) -> None:
-        self.task: SinkTask = FilesSinkTask() if clock is None else FilesSinkTask(clock)
+        self.task: SinkTask = FilesSinkTask(clock, commit_wait)
         self.context = context or SeekingContext(reporter)
         self.task.context = self.context.as_context()
         self.task.start({"name": "files", "url": str(folder), "topics": TP.topic, **config})

@@ -89,10 +89,11 @@ async def test_from_an_offset_to_its_record_and_back(cluster: Cluster, broker: K
     topic = filled(broker, 1, 50)
     sink = cluster.sink(topic)
     cluster.wait(sink, "RUNNING 1/1")
-    cluster.request("PUT", f"/connectors/{sink}/stop")
-    cluster.wait(sink, "STOPPED 0/0")
+    # before the stop, since a stopped connector reads nothing more
     wait_until(lambda: cluster.offsets(sink) == [({"kafka_topic": topic, "kafka_partition": 0}, {"kafka_offset": 50})],
                60, "the end of the topic")  # fmt: skip
+    cluster.request("PUT", f"/connectors/{sink}/stop")
+    cluster.wait(sink, "STOPPED 0/0")
     async with console(cluster.url, 100, 30, bootstrap=broker.bootstrap) as seen:
         await seen.go(sink)
         await seen.press("enter", "5")

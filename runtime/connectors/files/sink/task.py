@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _MOST_PENDING = 4  # closed file sets per upload thread; put() waits beyond it
-_COMMIT_WAIT = 0.2  # seconds for which pre_commit() waits for the last files
+_COMMIT_WAIT = 0.2  # seconds
 _CLOSE_WAIT = 30.0  # seconds for which close() waits for files of partitions that another task gets
 
 
@@ -28,10 +28,11 @@ class FilesSinkTask(SinkTask):
 
     takes_batches = True
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` in seconds measures `rotate.schedule.interval.ms`."""
+    def __init__(self, clock: Callable[[], float] = time.monotonic, commit_wait: float = _COMMIT_WAIT) -> None:
+        """`clock` in seconds measures `rotate.schedule.interval.ms`; pre_commit() waits for the last files for at most
+        `commit_wait` seconds."""
         super().__init__()
-        self._clock = clock
+        self._clock, self._commit_wait = clock, commit_wait
         self._writers: dict[TopicPartition, PartitionWriter] = {}
         self._parts: SinkParts | None = None
 
@@ -120,7 +121,7 @@ class FilesSinkTask(SinkTask):
     def _await_last_files(self, partitions: Iterable[TopicPartition]) -> None:
         """Waits for a moment for files behind which no others are open: this may be the last commit of a task, and what
         it does not commit is read and written again."""
-        deadline = time.monotonic() + _COMMIT_WAIT
+        deadline = time.monotonic() + self._commit_wait
         for tp in partitions:
             writer = self._writers.get(tp)
             if writer is not None and writer.file_set is None:

@@ -78,7 +78,7 @@ def _read_alike(converter: Converter, data: list[bytes]) -> None:
         assert [_spelled(value) for _, value in single] == [_spelled(value) for value in found.rows]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data(), st.sampled_from(("true", "false")), st.sampled_from(("BASE64", "NUMERIC")), st.booleans())
 def test_json_with_any_schema(data: st.DataObject, flag: str, decimals: str, envelopes: bool) -> None:
     schema, strategy = data.draw(TYPED)
@@ -90,7 +90,7 @@ def test_json_with_any_schema(data: st.DataObject, flag: str, decimals: str, env
         _read_alike(_json(**config), single)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(JSON, min_size=1, max_size=5), st.booleans(), st.booleans())
 def test_json_with_payloads_of_any_kind(payloads: list[Any], structs: bool, fill: bool) -> None:
     if structs:
@@ -109,7 +109,7 @@ def _text(payload: Any) -> bytes:
     return json.dumps(payload).encode()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(JSON, min_size=1, max_size=5), st.booleans())
 def test_json_without_schemas(values: list[Any], envelopes: bool) -> None:
     converter = _json(schemas_enable=str(envelopes).lower())
@@ -143,7 +143,7 @@ def test_messages_of_one_schema_are_read_as_a_batch() -> None:
     ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(st.none() | LINES, min_size=1, max_size=6), st.sampled_from(("utf-8", "latin-1", "utf-16")))
 def test_batches_of_strings(lines: list[str | None], encoding: str) -> None:
     converter = StringConverter()
@@ -154,7 +154,7 @@ def test_batches_of_strings(lines: list[str | None], encoding: str) -> None:
         _read_alike(converter, single)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_java_text_of_a_batch_equals_that_of_each_value(data: st.DataObject) -> None:
     schema, strategy = data.draw(TYPED)

@@ -188,7 +188,7 @@ def _messages(draw: st.DrawFn, schemas: bool) -> list[Message]:
     ]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(CHAINS, st.data(), st.booleans(), st.booleans())
 def test_sink_records(steps: list[ChainStep], data: st.DataObject, schemas: bool, tolerate_all: bool) -> None:
     messages = data.draw(_messages(schemas))
@@ -233,7 +233,7 @@ _ANY = st.sampled_from([(None, None), (STRING_SCHEMA, "text"), (OPTIONAL_STRING_
 _NULLS = st.sampled_from([(OPTIONAL_STRING_SCHEMA, None), (OPTIONAL_STRING_SCHEMA, "x")])
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(CHAINS, st.data(), SCHEMAS, st.booleans(), st.sampled_from([PlainTask(), FileStreamSourceTask()]))
 def test_source_records(
     steps: list[ChainStep], data: st.DataObject, schemas: bool | None, tolerate_all: bool, task: SourceTask
@@ -264,7 +264,7 @@ def test_source_records(
     assert _sourced(steps, schemas, records(), True, task, policy) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(CHAINS, st.lists(st.sampled_from(["", "x", "é\udc80", "a\nb"]), min_size=1, max_size=5), SCHEMAS)
 def test_source_batches(steps: list[ChainStep], lines: list[str], schemas: bool | None) -> None:
     def batch() -> SourceBatch:

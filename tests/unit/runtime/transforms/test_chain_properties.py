@@ -83,7 +83,7 @@ def _one_by_one(steps: list[ChainStep], records: list[Any]) -> tuple[list[Record
     return through, None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(STEPS, max_size=5), st.lists(RECORDS, max_size=8))
 def test_the_chain_equals_single_transformations(steps: list[ChainStep], records: list[SinkRecord]) -> None:
     expected, failed = _one_by_one(steps, records)
@@ -94,7 +94,7 @@ def test_the_chain_equals_single_transformations(steps: list[ChainStep], records
         assert [r is outcome.failed for r in copies].index(True) == [r is failed for r in records].index(True)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(STEPS, max_size=5), st.lists(RECORDS, max_size=8))
 def test_failed_records_are_skipped_if_errors_are_tolerated(steps: list[ChainStep], records: list[SinkRecord]) -> None:
     expected: list[Record] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.commands.cluster.reading import GetConnectors, GetOffsets
@@ -37,7 +37,6 @@ def test_lines_are_split_into_words(line: str, words: list[str]) -> None:
     assert split(line) == words
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.text())
 def test_any_line_is_words_or_a_usage_error(line: str) -> None:
     try:
@@ -46,7 +45,6 @@ def test_any_line_is_words_or_a_usage_error(line: str) -> None:
         assert str(error)
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(st.lists(st.text(min_size=1)))
 def test_quoted_words_round_trip(words: list[str]) -> None:
     line = " ".join("'" + word.replace("'", "'\"'\"'") + "'" for word in words)

@@ -58,7 +58,7 @@ ODD = [
 ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(PATTERNS, TIMES, st.lists(st.sampled_from(ODD), max_size=2), st.sampled_from(["", "7", "x"]))
 def test_the_fast_path_agrees_with_parsing_field_by_field(
     parts: list[tuple[str, str]], ms: int, odd: list[tuple[str, str]], tail: str

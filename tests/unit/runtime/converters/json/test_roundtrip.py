@@ -11,7 +11,7 @@ from runtime.converters.json.json import JsonConverter
 from tests.support.tasks.schema_strategies import TYPED
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.data(), st.sampled_from(("BASE64", "NUMERIC")))
 def test_every_value_round_trips(data: st.DataObject, decimals: str) -> None:
     schema, values = data.draw(TYPED)

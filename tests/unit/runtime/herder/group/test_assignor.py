@@ -309,11 +309,11 @@ class Life(RuleBasedStateMachine):
         assert len(running) == len(set(running))
 
 
-Life.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
+Life.TestCase.settings = settings(max_examples=40, stateful_step_count=30)
 TestLife = Life.TestCase
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.floats(0.05, 5), min_size=1, max_size=60), st.integers(1, 6), st.integers(0, 3))
 def test_no_worker_exceeds_its_share_by_more_than_one_unit(weights: list[float], workers: int, extra: int) -> None:
     group = Group({Unit("c", number): weight for number, weight in enumerate(weights)})

@@ -48,9 +48,17 @@ class Cluster:
         self.subscribed.append([])
 
 
-def sinks(number: int, cluster: Any, clock: Clock, regex: str = "", *named: str, **settings: Any) -> list[Any]:
+def sinks(
+    number: int,
+    cluster: Any,
+    clock: Clock,
+    regex: str = "",
+    *named: str,
+    lists: TopicLists | None = None,
+    **settings: Any,
+) -> list[Any]:
     whom = {"bootstrap.servers": "here", **{name.replace("_", "."): value for name, value in settings.items()}}
-    lists = TopicLists(clock)
+    lists = lists or TopicLists(clock)
     return [
         Subscription(cluster, {**whom, "group.id": f"g{n}"}, named, regex, {}, lists, cluster.deleted, clock)
         for n in range(number)
@@ -106,6 +114,15 @@ def test_a_missing_named_topic_is_requested_alone() -> None:
     asked = cluster.one_asked
     run([task], clock, 60)
     assert (cluster.all_asked, cluster.one_asked) == (1, asked)
+
+
+def test_a_topic_that_is_newer_than_the_list_is_subscribed_to_once() -> None:
+    clock, cluster = Clock(1000.0), Cluster("x")
+    lists = TopicLists(clock)
+    sinks(1, cluster, clock, "", "x", lists=lists)[0].update()
+    cluster.topics.append("y")
+    run(sinks(1, cluster, clock, "", "y", lists=lists), clock, 3)
+    assert cluster.all_asked == 1 and cluster.subscribed == [["x"], ["y"]]
 
 
 def test_a_deleted_topic_is_left_and_read_again_when_it_is_created_again() -> None:

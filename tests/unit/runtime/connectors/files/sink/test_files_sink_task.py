@@ -26,6 +26,7 @@ from runtime.api.errors import ConnectError, DataError
 from tests.support.clock import Clock
 from tests.support.tasks.files_sink import EPOCH, TP, SinkDriver, files, records
 from tests.support.tasks.task_contexts import DeadLetterList
+from tests.support.waiting import allowed
 
 JSON = {"format": "json"}
 
@@ -46,7 +47,7 @@ def test_offsets_are_committed_for_complete_files_only(tmp_path: Path) -> None:
 
 
 def test_the_last_commit_includes_files_that_are_just_being_written(tmp_path: Path) -> None:
-    sink = SinkDriver(tmp_path, {**JSON, "flush.size": "3"})
+    sink = SinkDriver(tmp_path, {**JSON, "flush.size": "3"}, commit_wait=allowed(30))
     sink.put(records([{"n": n} for n in range(3)]))
     assert sink.commit() == 3
     sink.stop()

@@ -58,7 +58,7 @@ def _found(folder: Path) -> dict[str, tuple[str, list[Any]]]:
     }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(_DOCUMENTS, st.lists(st.integers(1, 9), max_size=6), st.lists(st.integers(1, 9), max_size=6), st.integers(0, 24))
 @example([{"a": None, "b": [0.5]}, {"b": [False]}], [], [1], 0)
 @example([{"b": {"a": 0.5}}, {"b": {"a": True}}, {"b": 2.0}], [], [1], 1)
