@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tui.errors import BROKEN_PIPE, FAILED, INTERRUPTED, HeadraceError, UsageError
-from tui.options import USAGE_TEXT, cluster_options, read_options
+from tui.options import USAGE_TEXT, cluster_options, leading_cluster_options, read_options
 
 RUNTIME_VERBS = ("worker", "embedded", "offsets", "plugin", "doctor")
 MIN_COLUMNS = 40
@@ -86,8 +86,9 @@ def run(words: Sequence[str]) -> int:
         exec_runtime(words)
     if words and words[0] == "config":
         return _script({}, (" ".join(map(_quoted, words)),))
-    if words and words[0] in _DIRECT:
-        return _direct(words[0], words[1:])
+    cluster, rest = leading_cluster_options(words)
+    if rest and rest[0] in _DIRECT:
+        return _direct(rest[0], [*cluster, *rest[1:]])
     if words and words[0] in ("completion", "__complete"):
         from tui.script.completion import print_candidates, print_script
 
@@ -104,7 +105,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _direct(verb: str, words: Sequence[str]) -> int:
-    """`headrace VERB [URL | --context NAME] …`: runs a command without -c."""
+    """`headrace VERB [URL | --context NAME] …`, or with the cluster first: runs a command without -c."""
     if {"-h", "--help"} & set(words):
         return _script({}, (f"help {_DIRECT[verb]}",))
     options, rest = cluster_options(words)

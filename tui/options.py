@@ -103,6 +103,14 @@ def cluster_options(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     return options, rest
 
 
+def leading_cluster_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The first words, as far as they choose a cluster, and the rest."""
+    end = 0
+    while end < len(words) and (words[end].startswith("--context") or words[end] == "--read-only" or is_url(words[end])):
+        end += 2 if words[end] == "--context" else 1
+    return [*words[:end]], [*words[end:]]
+
+
 _FLAGS = {
     "--keep-going": "keep_going",
     "--read-only": "read_only",

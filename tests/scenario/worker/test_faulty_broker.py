@@ -23,7 +23,7 @@ _QUICK = (
     "transactional_writer", "console_brokers", "console_lag",
 )  # fmt: skip
 _QUICK_LIMIT = 30.0  # seconds; these calls make up to five requests with timeouts of one second
-_LIMIT = 60.0  # seconds; the longest of the other calls makes several requests with timeouts of 15 and 30 seconds
+_LIMIT = 90.0  # seconds; the longest of the other calls makes four requests with timeouts of 15 seconds
 _DAMAGES = (Damage.CODE, Damage.TRUNCATED, Damage.CLOSED, Damage.LATE)
 _EXPECTED = ("KafkaProblem", "HeadraceError", "ToolError", "ConnectError", "TaskLostError")
 _BATCH = 200  # cases in one process

@@ -111,6 +111,13 @@ def test_contexts(run: Run) -> None:
     assert run("-c", "config remove-context prod", "current-context").returncode == 3
 
 
+@pytest.mark.parametrize("words", [("--context", "nope", "check"), ("--read-only", "--context=nope", "check")])
+def test_the_cluster_may_come_first(run: Run, words: tuple[str, ...]) -> None:
+    done = run(*words)
+    assert done.returncode == 3, "UNKNOWN, in the words of monitoring plugins"
+    assert "HEADRACE UNKNOWN - unknown context 'nope'" in done.stdout
+
+
 def test_help_and_version(run: Run) -> None:
     usage = run("--help").stdout
     assert "--script" in usage and max(map(len, usage.splitlines())) < 80
