@@ -105,10 +105,12 @@ def cluster_options(words: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
 
 def leading_cluster_options(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """The first words, as far as they choose a cluster, and the rest."""
-    end = 0
-    while end < len(words) and (words[end].startswith("--context") or words[end] == "--read-only" or is_url(words[end])):
-        end += 2 if words[end] == "--context" else 1
-    return [*words[:end]], [*words[end:]]
+    left = list(words)
+    leading: list[str] = []
+    while left and (left[0].startswith("--context") or left[0] == "--read-only" or is_url(left[0])):
+        size = 2 if left[0] == "--context" else 1
+        leading, left = leading + left[:size], left[size:]
+    return leading, left
 
 
 _FLAGS = {
