@@ -9,6 +9,8 @@ from typing import Any
 from runtime.config.jaas.login_file import KEY
 from runtime.kafka.clients import security
 from runtime.kafka.clients.names import BUILT_IN, COMMON, CONSUMER, PRODUCER, UNUSED_PREFIXES, Translate
+from runtime.kafka.clients.oauth.oauth_settings import OAUTH, OAuthSettings, check_allowed
+from runtime.kafka.clients.oauth.tokens import provider
 from runtime.kafka.clients.security import client_context
 from runtime.kafka.errors import ClientConfigError
 
@@ -62,12 +64,18 @@ def client_config(
     documentation, "Running Kafka Connect")."""
     if connector_config is None:
         return _translated(_reaching(originals), kind, client_id)
-    return _translated(_of_connector(originals, kind, connector_config), kind, client_id)
+    config = _translated(_of_connector(originals, kind, connector_config), kind, client_id)
+    if OAUTH in config.settings:
+        check_allowed(OAuthSettings.of(config.settings[OAUTH]), originals)
+    return config
 
 
 def reaching_config(originals: Mapping[str, str], kind: str, connector_config: Mapping[str, str]) -> dict[str, Any]:
     """Those settings of a connector's client by which it reaches the cluster: addresses, security, timeouts."""
-    return _translated(_reaching(_of_connector(originals, kind, connector_config)), "admin", "").settings
+    settings = _translated(_reaching(_of_connector(originals, kind, connector_config)), "admin", "").settings
+    if OAUTH in settings:
+        check_allowed(OAuthSettings.of(settings[OAUTH]), originals)
+    return settings
 
 
 def group_config(originals: Mapping[str, str], connector_config: Mapping[str, str]) -> dict[str, Any]:
@@ -89,6 +97,8 @@ def kafka_python_config(settings: Mapping[str, Any]) -> dict[str, Any]:
     context = client_context(settings)
     if context is not None:
         translated["ssl_context"] = context
+    if OAUTH in settings:
+        translated["sasl_oauth_token_provider"] = provider(settings[OAUTH])
     return {"bootstrap_servers": servers, **translated}
 
 
