@@ -13,13 +13,13 @@ from runtime.kafka.errors import ClientConfigError
 PRODUCER = "org.apache.kafka.clients.producer."
 
 
-def partitions(**properties: str) -> set[int]:
+def partitions(**properties: str) -> set[int | None]:
     """The partitions of 200 records with one key, at a broker inside librdkafka."""
     settings = client_config(
         {f"producer.{k.replace('_', '.')}": v for k, v in properties.items()}, "producer", {}
     ).settings
     producer = Producer({**settings, "bootstrap.servers": "", "test.mock.num.brokers": 1, "log_level": 0})
-    reached: set[int] = set()
+    reached: set[int | None] = set()
     for _ in range(200):
         producer.produce("topic", b"v", b"key", on_delivery=lambda error, message: reached.add(message.partition()))
     assert producer.flush(60) == 0
