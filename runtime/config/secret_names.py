@@ -7,7 +7,7 @@ import re
 HIDDEN = "[hidden]"
 """The text in the place of a secret."""
 
-_NAMES = ("sasl.jaas.config", "ssl.keystore.key", "user.info", "password", "secret")
+_NAMES = ("sasl.jaas.config", "ssl.keystore.key", "private.key.passphrase", "user.info", "password", "secret")
 """Suffixes of keys whose values are passwords in every plugin."""
 
 _SECRET_NAME = re.compile(

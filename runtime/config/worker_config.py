@@ -16,6 +16,7 @@ from runtime.config.exactly_once import ExactlyOnce
 from runtime.config.foreign_plugins import NONE, ClientPolicy, ForeignPlugins
 from runtime.config.listeners import Advertised, Listener
 from runtime.config.providers import Providers, providers
+from runtime.config.removed_properties import check_removed, is_removed
 from runtime.config.restart_policy import BUDGET
 from runtime.config.secret_values import passwords
 from runtime.config.session_keys import SessionKeySettings, session_key_settings
@@ -105,6 +106,8 @@ DISTRIBUTED = ConfigDef(
          "spaces."),
     ConfigKey("headrace.java.prefer", ConfigType.LIST, "", _L, "Java classes in plugin.path (`package.Class` or "
          "`package.*`) that are used instead of Headrace's own implementation."),
+    ConfigKey("headrace.ignore.interceptors", ConfigType.LIST, "", _L, "Java classes in interceptor.classes of "
+         "producers and consumers without which records may pass; others are refused."),
     ConfigKey("headrace.log.format", ConfigType.STRING, "text", _L, "Log lines as `text` or `json`.",
          one_of("text", "json")),
     ConfigKey("headrace.request.timeout.ms", ConfigType.LONG, 30_000, _L, "How long a request waits for a method of a "
@@ -246,6 +249,7 @@ def distributed(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> Wor
     props = resolved.config
     v = DISTRIBUTED.parse(props)
     check_cluster(props)
+    check_removed(props)
     served = listeners.parse("listeners", v["listeners"])
     return WorkerConfig(
         originals=dict(props),
@@ -313,6 +317,8 @@ def _warnings(props: Mapping[str, str]) -> list[str]:
     for key in props:
         if key in _IGNORED:
             warnings.append(f"{key} has no effect: {_IGNORED[key]}")
+        elif is_removed(key):
+            warnings.append(f"{key} has no effect: it was removed in Kafka 3.0")
         elif key not in DISTRIBUTED.keys and not key.startswith(_PASSED_ON):
             warnings.append(f"{key} is not a known property; it has no effect")
     return warnings

@@ -17,6 +17,7 @@ from runtime.definitions.sink import SINK_KEYS
 from runtime.definitions.source import SOURCE_KEYS
 from runtime.herder.configs.task_specs import ISOLATION
 from runtime.kafka.clients.names import BUILT_IN
+from runtime.kafka.clients.oauth import oauth_settings
 from runtime.kafka.clients.sasl import CLASSES, LOGIN
 from runtime.kafka.clients.security import BUILT_IN as BUILT_IN_SECURITY
 from runtime.kafka.clients.security import STORES
@@ -63,7 +64,7 @@ classes print.
 
 - **honoured**: has Connect's default and meaning.
 - **ignored, with a warning**: has no effect; the worker logs a warning at start.
-- **built in**: accepted without effect, since Headrace's Kafka clients always do this.
+- **built in**: accepted without effect, since Headrace's Kafka clients always do this, or clients do not use it.
 - **refused**: the worker does not start, or the connector is refused.
 
 Properties of connectors are validated as Connect validates them; `producer.override.`, `consumer.override.` and
@@ -86,8 +87,12 @@ def of_worker(name: str) -> tuple[str, str]:
         return HONOURED, DISTRIBUTED.keys[name].doc
     if name in _OF_LISTENERS:
         return HONOURED, "applies to https listeners; Headrace's Kafka client has no such setting"
-    if name in LOGIN:
+    if name in LOGIN or name in oauth_settings.HONOURED:
         return HONOURED, "applies to the worker's own Kafka clients"
+    if name in oauth_settings.CLASSES:
+        return HONOURED, "Kafka's own classes; others are refused"
+    if name in oauth_settings.OF_BROKERS:
+        return BUILT_IN_, "only brokers use it"
     if name in STORES:
         return HONOURED, "read with the store that it belongs to"
     value = _SAMPLES.get(name, "1234")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from runtime.herder.configs import topic_creation
 from runtime.herder.configs.override_policy import OverridePolicy, policy_of
 from runtime.herder.configs.task_specs import DEDICATED, ISOLATION, SHARED
 from runtime.kafka.clients.definitions import client_keys
+from runtime.kafka.clients.java_classes import ignored_interceptors, refusal
 from runtime.kafka.formats import java_ordered
 from runtime.model.states import ConnectorType
 
@@ -123,6 +124,7 @@ class WorkerChecks:
         self._worker = worker
         self._policy = policy_of(worker)
         self._paths = FilePathLimit(worker.file_paths)
+        self._ignored = ignored_interceptors(worker.originals)
 
     def apply(self, kind: str, config: Mapping[str, str], response: dict[str, Any], text_only: bool = False) -> None:
         """Add errors to `answer`. `config` belongs to a connector of this kind (source, sink), with variables
@@ -142,7 +144,7 @@ class WorkerChecks:
         at = _converters_at(response["configs"])
         policy = None if text_only and not isinstance(self._policy, OverridePolicy) else self._policy
         clients = self._clients(kind, config)
-        entries = [entry for client in clients for entry in _overrides(kind, client, config, policy)]
+        entries = [entry for client in clients for entry in _overrides(kind, client, config, policy, self._ignored)]
         response["configs"][at:at] = entries
         response["error_count"] += sum(len(entry["value"]["errors"]) for entry in entries)
 
@@ -200,9 +202,10 @@ class WorkerChecks:
 
 
 def _overrides(
-    kind: str, client: str, config: Mapping[str, str], policy: ClientPolicy | None
+    kind: str, client: str, config: Mapping[str, str], policy: ClientPolicy | None, ignored: Collection[str]
 ) -> Iterator[dict[str, Any]]:
-    """Only types are checked here; a value that the client rejects fails the task, as in Java."""
+    """Only types and Java classes are checked here; a value that the client rejects fails the task, as in Java.
+    `ignored`: interceptors that may be left out."""
     prefix = f"{client}.override."
     known = client_keys(client)
     ordered = java_ordered(config).items()  # in a Java map, keys of one bucket keep this order
@@ -215,6 +218,7 @@ def _overrides(
             value = to_text(parse(name, text, key.type)) if key is not None else text
         except ConfigError as e:
             error = error or str(e)
+        error = error or refusal(client, name, text, ignored)
         yield {
             "definition": definition(key, prefix) if key is not None else None,
             "value": _value(prefix + name, value, [error] if error else []),

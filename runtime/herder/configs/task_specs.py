@@ -14,7 +14,8 @@ from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs.topic_creation import topic_groups
 from runtime.host.port import ConnectorInfo
 from runtime.java.target import JavaTarget, is_java_target
-from runtime.kafka.clients.settings import client_config
+from runtime.kafka.clients.java_classes import IGNORE_INTERCEPTORS
+from runtime.kafka.clients.settings import PRODUCER_FIXED, client_config
 from runtime.kafka.errors import ClientConfigError
 from runtime.model.executor_size import ExecutorSize
 from runtime.model.rate_limit import UNLIMITED, RateLimit
@@ -145,6 +146,11 @@ def _transactional_producer(worker: WorkerConfig, order: TaskRequest, own_topic:
             f"({worker.bootstrap_servers}): set {OFFSETS_TOPIC} to a topic of the producer's cluster whose name "
             "differs from the worker's"
         )
+    if settings["partitioner"] != PRODUCER_FIXED["partitioner"]:
+        raise ConfigError(
+            f"partitioner.class or partitioner.ignore.keys of {order.connector} would spread its offsets, which an "
+            "exactly-once source writes with the same producer: remove it, or set exactly.once.source.support=disabled"
+        )
     if config.get("transaction.boundary", "").strip().lower() == "interval":
         settings.setdefault("transaction.timeout.ms", max(60_000, int(2000 * _transaction_interval(worker, config))))
     return {
@@ -175,13 +181,14 @@ def client_warnings(worker: WorkerConfig, order: TaskRequest) -> list[str]:
     return [
         f"{kind}.override.: {warning}"
         for kind, given in mine.items()
-        for warning in _warnings(kind, {k: order.connector_config[k] for k in given})
+        for warning in _warnings(worker, kind, {k: order.connector_config[k] for k in given})
     ]
 
 
-def _warnings(kind: str, overrides: Mapping[str, str]) -> Sequence[str]:
+def _warnings(worker: WorkerConfig, kind: str, overrides: Mapping[str, str]) -> Sequence[str]:
+    ignored = {k: v for k, v in worker.originals.items() if k == IGNORE_INTERCEPTORS}
     try:
-        return client_config({}, kind, overrides).warnings if overrides else ()
+        return client_config(ignored, kind, overrides).warnings if overrides else ()
     except ClientConfigError:
         return ()  # the same error fails the task
 

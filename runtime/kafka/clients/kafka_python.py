@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from runtime.kafka.clients.oauth.tokens import await_token
 from runtime.kafka.clients.settings import kafka_python_config
 from runtime.kafka.denials import denial
 from runtime.kafka.errors import BrokerUnavailable, GroupError, GroupNotAuthorized, GroupNotEmpty, OffsetsRefused
@@ -86,6 +87,7 @@ def open_admin(settings: Mapping[str, Any], timeout: float, **more: Any) -> Any:
     from kafka.admin import KafkaAdminClient
     from kafka.errors import KafkaError
 
+    await_token(settings)
     limit = int(timeout * 1000)
     reaching = {**kafka_python_config(settings), "bootstrap_timeout_ms": limit, "request_timeout_ms": limit}
     admin: Any = KafkaAdminClient.__new__(KafkaAdminClient)

@@ -19,6 +19,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from runtime.kafka.clients.oauth.tokens import native_settings
+
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Producer
     from confluent_kafka.admin import AdminClient
@@ -124,7 +126,7 @@ def admin_client(settings: Mapping[str, Any]) -> Iterator[AdminClient]:
     """An admin client for a few requests."""
     from confluent_kafka.admin import AdminClient
 
-    yield from _used(AdminClient({**settings, "log_level": 2}))
+    yield from _used(AdminClient(native_settings({**settings, "log_level": 2})))
 
 
 @contextmanager
@@ -132,7 +134,7 @@ def consumer(settings: Mapping[str, Any]) -> Iterator[Consumer]:
     """A consumer for a few requests."""
     from confluent_kafka import Consumer
 
-    yield from _used(Consumer(dict(settings)))
+    yield from _used(Consumer(native_settings(settings)))
 
 
 @contextmanager
@@ -140,7 +142,7 @@ def producer(settings: Mapping[str, Any]) -> Iterator[Producer]:
     """A producer for a few records; those that are not flushed are discarded."""
     from confluent_kafka import Producer
 
-    yield from _used(Producer(dict(settings)))
+    yield from _used(Producer(native_settings(settings)))
 
 
 def _used(client: _T) -> Iterator[_T]:
@@ -189,7 +191,7 @@ class KeptAdmin:
 
         with self._lock:
             if self._lease is None:
-                self._lease = _Lease(keep(AdminClient(self._settings), self))
+                self._lease = _Lease(keep(AdminClient(native_settings(self._settings)), self))
             self._lease.users += 1
             return self._lease
 

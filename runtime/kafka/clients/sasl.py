@@ -3,6 +3,7 @@ worker's JAAS file, with its options."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from runtime.api.errors import ConfigError
 from runtime.config.jaas.entries import JaasError, LoginModule, login_module
 from runtime.config.jaas.login_file import KEY, OPTION, entry
 from runtime.kafka.clients.gssapi import check_gssapi
+from runtime.kafka.clients.oauth.oauth_settings import OAUTH, oauth_settings
 from runtime.kafka.errors import ClientConfigError
 
 _JAAS = "sasl.jaas.config"
@@ -35,8 +37,10 @@ _DEFAULTS: Mapping[str, tuple[str, ...]] = {
 }
 """Classes that Java's clients also use without the property. Others authenticate in ways that only they know."""
 
+_PLAIN = re.compile(r"[A-Za-z0-9@./:+_-]+")
+
 CLASSES = frozenset(_DEFAULTS)
-LOGIN = frozenset({_JAAS, "sasl.kerberos.kinit.cmd", "sasl.kerberos.service.name", "sasl.mechanism"})
+LOGIN = frozenset({_JAAS, "sasl.kerberos.service.name", "sasl.mechanism"})
 """Properties that have an effect if `security.protocol` uses SASL."""
 
 
@@ -84,12 +88,7 @@ def _options(java: Mapping[str, str], mechanism: str, origin: str, options: Mapp
     if mechanism == "GSSAPI":
         return _kerberos(java, origin, options)
     if mechanism == "OAUTHBEARER":
-        names = {"clientId": "client.id", "clientSecret": "client.secret", "scope": "scope"}
-        return {
-            "sasl.oauthbearer.method": "oidc",
-            **{k: v for k, v in java.items() if k in ("sasl.oauthbearer.scope", "sasl.oauthbearer.token.endpoint.url")},
-            **{f"sasl.oauthbearer.{theirs}": options[ours] for ours, theirs in names.items() if ours in options},
-        }
+        return {OAUTH: oauth_settings(java, origin, options).text()}
     if options.get("tokenauth", "").lower() == "true":
         raise ClientConfigError(f"{origin} has tokenauth=true: delegation tokens are not supported")
     if missing := [name for name in ("username", "password") if not options.get(name)]:
@@ -106,6 +105,10 @@ def _kerberos(java: Mapping[str, str], origin: str, options: Mapping[str, str]) 
     settings: dict[str, Any] = {"sasl.kerberos.service.name": java_trim(service)}
     if options.get("useKeyTab", "").lower() != "true":
         return {**settings, "sasl.kerberos.min.time.before.relogin": 0}
-    names = {"principal": "sasl.kerberos.principal", "keyTab": "sasl.kerberos.keytab"}
-    settings |= {theirs: options[ours] for ours, theirs in names.items() if ours in options}
+    for name, theirs in (("principal", "sasl.kerberos.principal"), ("keyTab", "sasl.kerberos.keytab")):
+        if not _PLAIN.fullmatch(options.get(name, "")):  # librdkafka puts them into a command of the shell
+            raise ClientConfigError(
+                f"{origin} lacks the option {name}, or it has other characters than A-Z, 0-9, @./:+_-"
+            )
+        settings[theirs] = options[name]
     return settings

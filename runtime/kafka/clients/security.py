@@ -10,6 +10,7 @@ from runtime.api.config.types import java_trim
 from runtime.config.jaas.login_file import KEY
 from runtime.config.stores.key_stores import load_keys, own_keys, trusted
 from runtime.config.stores.pem import Keys, StoreError, has_root
+from runtime.kafka.clients.oauth import oauth_settings
 from runtime.kafka.clients.sasl import CLASSES, LOGIN, sasl_settings
 from runtime.kafka.errors import ClientConfigError
 
@@ -57,7 +58,10 @@ BUILT_IN = frozenset({
     "ssl.enabled.protocols", "ssl.keymanager.algorithm", "ssl.protocol", "ssl.provider",
     "ssl.secure.random.implementation", "ssl.trustmanager.algorithm",
 })  # fmt: skip
-_READ = {"security.protocol", "ssl.endpoint.identification.algorithm", KEY, *STORES, *BUILT_IN, *LOGIN, *CLASSES}
+_READ = {
+    "security.protocol", "ssl.endpoint.identification.algorithm", KEY, *STORES, *BUILT_IN, *LOGIN, *CLASSES,
+    *oauth_settings.HONOURED, *oauth_settings.CLASSES, *oauth_settings.OF_BROKERS,
+}  # fmt: skip
 
 
 def translate(java: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str], list[str]]:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.config.jaas.login_file import KEY
-from runtime.kafka.clients import security
+from runtime.kafka.clients import java_classes, security
 from runtime.kafka.clients.names import BUILT_IN, COMMON, CONSUMER, PRODUCER, UNUSED_PREFIXES, Translate
+from runtime.kafka.clients.oauth.oauth_settings import OAUTH, OAuthSettings, check_allowed
+from runtime.kafka.clients.oauth.tokens import provider
 from runtime.kafka.clients.security import client_context
 from runtime.kafka.errors import ClientConfigError
 
@@ -61,13 +63,20 @@ def client_config(
     connector's config it is a client of the worker itself, which gets the file's top-level properties (Connect's
     documentation, "Running Kafka Connect")."""
     if connector_config is None:
-        return _translated(_reaching(originals), kind, client_id)
-    return _translated(_of_connector(originals, kind, connector_config), kind, client_id)
+        return _translated(_reaching(originals), kind, client_id, originals)
+    config = _translated(_of_connector(originals, kind, connector_config), kind, client_id, originals)
+    if OAUTH in config.settings:
+        check_allowed(OAuthSettings.of(config.settings[OAUTH]), originals)
+    return config
 
 
 def reaching_config(originals: Mapping[str, str], kind: str, connector_config: Mapping[str, str]) -> dict[str, Any]:
     """Those settings of a connector's client by which it reaches the cluster: addresses, security, timeouts."""
-    return _translated(_reaching(_of_connector(originals, kind, connector_config)), "admin", "").settings
+    reaching = _reaching(_of_connector(originals, kind, connector_config))
+    settings = _translated(reaching, "admin", "", originals).settings
+    if OAUTH in settings:
+        check_allowed(OAuthSettings.of(settings[OAUTH]), originals)
+    return settings
 
 
 def group_config(originals: Mapping[str, str], connector_config: Mapping[str, str]) -> dict[str, Any]:
@@ -89,6 +98,8 @@ def kafka_python_config(settings: Mapping[str, Any]) -> dict[str, Any]:
     context = client_context(settings)
     if context is not None:
         translated["ssl_context"] = context
+    if OAUTH in settings:
+        translated["sasl_oauth_token_provider"] = provider(settings[OAUTH])
     return {"bootstrap_servers": servers, **translated}
 
 
@@ -114,7 +125,7 @@ def _with_prefix(properties: Mapping[str, str], prefix: str) -> dict[str, str]:
     return {k[len(prefix) :]: v for k, v in properties.items() if k.startswith(prefix)}
 
 
-def _translated(java: Mapping[str, str], kind: str, client_id: str) -> ClientConfig:
+def _translated(java: Mapping[str, str], kind: str, client_id: str, worker: Mapping[str, str]) -> ClientConfig:
     fixed, names = _KINDS[kind]
     settings, warnings = dict(fixed), []
     if client_id:
@@ -125,9 +136,10 @@ def _translated(java: Mapping[str, str], kind: str, client_id: str) -> ClientCon
         translate = names.get(key)
         if translate is not None:
             settings |= _value(translate, key, value.strip())
-        elif not (key in BUILT_IN or key.startswith(("override.", *UNUSED_PREFIXES))):
+        elif not (key in BUILT_IN or key in java_classes.NAMES or key.startswith(("override.", *UNUSED_PREFIXES))):
             warnings.append(f"{kind} property {key} is not known to this worker's Kafka client; it has no effect")
     settings |= secured
+    settings |= java_classes.record_settings(kind, left, java_classes.ignored_interceptors(worker))
     first = settings.get("reconnect.backoff.ms", 100)
     settings["reconnect.backoff.max.ms"] = max(settings["reconnect.backoff.max.ms"], first)
     if settings.get("group.protocol") == "consumer" and "session.timeout.ms" not in left:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.kafka.clients.kafka_python import ask, describe, evict
+from runtime.kafka.clients.oauth.tokens import await_token
 from runtime.kafka.denials import denial
 from runtime.kafka.errors import GroupOccupied, KafkaProblem
 from runtime.kafka.group.ownership import MembershipProof, Ownership, Unit
@@ -188,6 +189,7 @@ class GroupMember:
             self._close(client)
 
     def _create(self, coordinator: Callable[..., Any], client: Any) -> Any:
+        await_token(self._settings)
         client._manager.bootstrap(1000)
         self._check_members()
         return coordinator(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.kafka.clients import open_clients
+from runtime.kafka.clients.oauth.token_endpoint import EndpointUnavailable
 from runtime.kafka.denials import denial, is_denial
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, RightMissing
 from runtime.kafka.log.clients import LogClients
@@ -130,8 +131,14 @@ class Reader:
 
     def _prepare(self) -> str:
         """Wait for Kafka, create or check the topics, find their partitions. Returns the cluster's id."""
-        with open_clients.admin_client({**self._settings, "error_cb": self._on_error}) as admin:
-            return self._await_topics(admin)
+        while not self._closing.is_set():
+            try:
+                with open_clients.admin_client({**self._settings, "error_cb": self._on_error}) as admin:
+                    return self._await_topics(admin)
+            except EndpointUnavailable as e:
+                self._report(str(e))
+                self._closing.wait(1.0)
+        return ""
 
     def _await_topics(self, admin: Any) -> str:
         from confluent_kafka import KafkaException

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from runtime.kafka.clients import open_clients
+from runtime.kafka.clients.oauth.tokens import native_settings
 from runtime.kafka.clients.open_clients import connect, missing_right
 from runtime.kafka.clients.raised import raised_error
 from runtime.kafka.denials import is_denial, not_authorized
@@ -106,7 +107,7 @@ class TransactionalWriter:
     def _start(self, topic: str) -> None:
         from confluent_kafka import KafkaException, Producer
 
-        producer = open_clients.keep(Producer(self._settings), self)
+        producer = open_clients.keep(Producer(native_settings(self._settings)), self)
         try:
             connect(producer, topic)
             producer.init_transactions(self._timeout)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.kafka.clients import open_clients
+from runtime.kafka.clients.oauth.tokens import native_settings
 from runtime.kafka.clients.raised import raised_error
 from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
@@ -96,7 +97,7 @@ class Writer:
 
         if self._producer is None or self._broken:
             self._broken = False
-            self._producer = open_clients.keep(Producer(self._settings))
+            self._producer = open_clients.keep(Producer(native_settings(self._settings)))
             if self._thread.ident is None:
                 self._thread.start()
         return self._producer

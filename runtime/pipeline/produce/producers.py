@@ -18,6 +18,7 @@ from runtime.api.errors import ConnectError
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.addresses import check_resolvable
 from runtime.kafka.clients.client_log import ClientLog
+from runtime.kafka.clients.oauth.tokens import native_settings
 from runtime.kafka.clients.raised import raised_error
 from runtime.kafka.clients.settings import PRODUCER_FIXED
 from runtime.kafka.denials import principal
@@ -81,7 +82,7 @@ class SlotProducer:
             always |= _UNLIMITED
         if purpose is Purpose.SINGLE_RECORDS:
             always["batch.num.messages"] = 1
-        self.client: Any = open_clients.keep(Producer({**configured, **always}), self)
+        self.client: Any = open_clients.keep(Producer(native_settings({**configured, **always})), self)
         self._queue = SendQueue(int(configured["queue.buffering.max.kbytes"]) * 1024, _PARTS if shared else 1)
         self._purpose, self._created = purpose, time.monotonic()
         self.fatal: KafkaError | None = None

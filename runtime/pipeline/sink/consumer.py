@@ -12,6 +12,7 @@ from runtime.api.errors import ConnectError
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.addresses import check_resolvable
 from runtime.kafka.clients.client_log import ClientLog
+from runtime.kafka.clients.oauth.tokens import native_settings
 from runtime.kafka.denials import consumer_error_text
 from runtime.model.rate_limit import RateLimit
 
@@ -82,7 +83,7 @@ def make_consumer(
 
     check_resolvable(str(settings["bootstrap.servers"]))
     always = {**consumer_settings(settings, on_commit, share, alone), **(log or ClientLog(CONSUMER)).settings}
-    return open_clients.keep(Consumer(always))
+    return open_clients.keep(Consumer(native_settings(always)))
 
 
 def consumer_settings(

@@ -10,9 +10,12 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from runtime.api.errors import ConnectError, DataError
+from runtime.kafka.clients import open_clients
+from runtime.kafka.clients.kafka_python import ask, describe
 from runtime.kafka.clients.settings import client_config, reaching_config
 from runtime.kafka.errors import BrokerUnavailable, GroupError, KafkaProblem, NotAuthorizedError
 from runtime.kafka.fencing import fence
@@ -36,6 +39,7 @@ from tests.support.broker import unique
 from tests.support.herder.group_members import Participant
 from tests.support.kafka.secured_broker import CONNECTOR, Right, SecuredBroker
 from tests.support.kafka.topics import count
+from tests.support.servers.token_endpoint import token_endpoint
 from tests.support.tasks.pipeline import produce, task_spec
 from tests.support.tasks.python_messages import Message
 from tests.support.waiting import until, wait_until
@@ -70,17 +74,36 @@ def settings(broker: SecuredBroker, kind: str = "admin", **more: str) -> dict[st
     return client_config({}, kind, overrides).settings
 
 
-def opened(broker: SecuredBroker, prefix: str, timeout: float = 5.0) -> tuple[TopicLogs, TopicLog]:
-    logs = TopicLogs(settings(broker), timeout)
+def opened(
+    broker: SecuredBroker, prefix: str, timeout: float = 5.0, reaching: dict[str, Any] | None = None
+) -> tuple[TopicLogs, TopicLog]:
+    logs = TopicLogs(settings(broker) if reaching is None else reaching, timeout)
     return logs, logs.open(TopicSpec(f"{prefix}-configs", 1, 1, "config.storage", single=True), lambda records: None)
 
 
 async def test_the_rights_of_the_table_are_sufficient(secured: SecuredBroker) -> None:
     """Covers the storage topics and the group, over TLS with JKS stores."""
+    await use_all_rights(secured, settings(secured))
+
+
+async def test_all_clients_share_a_token(secured: SecuredBroker) -> None:
+    """OAUTHBEARER: storage topics, group, requests about groups, producer and consumer."""
+    with token_endpoint() as endpoint:
+        reaching = client_config(secured.token_client(endpoint.url), "admin").settings
+        prefix = await use_all_rights(secured, reaching)
+        await asyncio.to_thread(ask, reaching, f"{prefix}-workers", describe(f"{prefix}-workers"), 10.0)
+        with open_clients.consumer({**reaching, "group.id": prefix}) as consumer:
+            consumer.assign([TopicPartition(f"{prefix}-configs", 0, 0)])
+            assert consumer.consume(1, 20)[0].value() == b"v"
+        assert len(endpoint.requests) == 1
+
+
+async def use_all_rights(secured: SecuredBroker, reaching: dict[str, Any]) -> str:
+    """The prefix of the names that were used."""
     prefix = unique("all")
     secured.grant([*topic_rights(prefix), ("GROUP", prefix, "READ")])
-    logs, log = opened(secured, prefix)
-    place = Participant(settings(secured), f"{prefix}-workers")
+    logs, log = opened(secured, prefix, reaching=reaching)
+    place = Participant(reaching, f"{prefix}-workers")
     await logs.start()
     try:
         await log.write(b"k", b"v")
@@ -89,6 +112,7 @@ async def test_the_rights_of_the_table_are_sufficient(secured: SecuredBroker) ->
     finally:
         await place.leave()
         await logs.close()
+    return prefix
 
 
 async def test_a_topic_that_may_be_neither_described_nor_created_is_named(secured: SecuredBroker) -> None:

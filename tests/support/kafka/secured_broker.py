@@ -23,14 +23,21 @@ CONNECT, CONNECTOR = USERS = ("connect", "connector")
 
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
+_OAUTH = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
+_TOKENS = {
+    "listener.name.tokens.sasl.enabled.mechanisms": "OAUTHBEARER",
+    "listener.name.tokens.oauthbearer.sasl.jaas.config": f'{_OAUTH} unsecuredLoginStringClaim_sub="broker";',
+}
+"""A listener that accepts tokens without a signature: brokers verify it, so that clients need not know."""
+
 
 class SecuredBroker(KafkaBroker):
     """Clients need a certificate and a password."""
 
     def __init__(self, folder: Path) -> None:
-        plain, self.secured = (f"{ports.HOST}:{free_port()}" for _ in range(2))
+        plain, self.secured, self.tokens = (f"{ports.HOST}:{free_port()}" for _ in range(3))
         port, controller = int(plain.rpartition(":")[2]), free_port()
-        settings = _secured(plain, self.secured, controller)
+        settings = {**_secured(plain, self.secured, self.tokens, controller), **_TOKENS}
         self._broker = Broker(BrokerConfig(folder, port, controller, settings), find_java())
         super().__init__(plain)
 
@@ -51,6 +58,18 @@ class SecuredBroker(KafkaBroker):
             "sasl.jaas.config": f'{_PLAIN} username="{user}" password="{user}-secret";',
             **KEYS[keys],
             **TRUST[trust],
+        }
+
+    def token_client(self, endpoint: str, user: str = CONNECT) -> dict[str, str]:
+        """Java client properties of a user who gets tokens from this endpoint, in Kafka 4's form."""
+        return {
+            "bootstrap.servers": self.tokens,
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "OAUTHBEARER",
+            "sasl.jaas.config": f"{_OAUTH};",
+            "sasl.oauthbearer.token.endpoint.url": endpoint,
+            "sasl.oauthbearer.client.credentials.client.id": user,
+            "sasl.oauthbearer.client.credentials.client.secret": f"{user}-secret",
         }
 
     def grant(self, rights: Iterable[Right], user: str = CONNECT) -> None:
@@ -85,13 +104,16 @@ def _entries(rights: Iterable[Right], user: str) -> Iterator[tuple[Any, ...]]:
         )  # fmt: skip
 
 
-def _secured(plain: str, secured: str, controller_port: int) -> dict[str, object]:
-    """Settings for a second listener."""
+def _secured(plain: str, secured: str, tokens: str, controller_port: int) -> dict[str, object]:
+    """Settings for a second and a third listener."""
+    clients = f"PLAINTEXT://{plain},SASL_SSL://{secured},TOKENS://{tokens}"
     stores = {**KEYS["PKCS12"], **TRUST["JCEKS"]}
     return {
-        "listeners": f"PLAINTEXT://{plain},SASL_SSL://{secured},CONTROLLER://{ports.HOST}:{controller_port}",
-        "advertised.listeners": f"PLAINTEXT://{plain},SASL_SSL://{secured}",
-        "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL",
+        "listeners": f"{clients},CONTROLLER://{ports.HOST}:{controller_port}",
+        "advertised.listeners": clients,
+        "listener.security.protocol.map": (
+            "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,TOKENS:SASL_PLAINTEXT"
+        ),
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:ANONYMOUS",
         "sasl.enabled.mechanisms": "PLAIN",

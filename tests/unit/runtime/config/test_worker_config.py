@@ -45,12 +45,23 @@ def test_defaults_are_those_of_connect(tmp_path: Path) -> None:
         ({"listeners": "http://127.0.0.1:x"}, "listeners=http://127.0.0.1:x: the port is not a number"),
         ({"listeners": "ftp://127.0.0.1:1"}, "expected http://HOST:PORT"),
         ({"exactly_once_source_support": "sometimes"}, "exactly.once.source.support"),
+        ({"rest_port": "8084"}, "rest.port=8084 was removed in Kafka 3.0: set listeners=http://:8084 instead"),
+        ({"rest_host_name": "h"}, "rest.host.name=h was removed in Kafka 3.0: set listeners=http://h:8083 instead"),
+        ({"internal_key_converter": "a.Avro"}, "internal.key.converter=a.Avro was removed in Kafka 3.0"),
+        ({"internal_value_converter_schemas_enable": "true"}, "schemas.enable=true was removed in Kafka 3.0"),
     ],
 )
 def test_bad_properties_are_named(tmp_path: Path, changes: dict[str, str | None], message: str) -> None:
     with pytest.raises(WorkerConfigError) as e:
         load(tmp_path, **changes)
     assert message in str(e.value)
+
+
+def test_removed_properties_that_say_what_is_always_so_are_accepted() -> None:
+    json = "org.apache.kafka.connect.json.JsonConverter"
+    given = {"internal.key.converter": json, "internal.key.converter.schemas.enable": "false", "rest.port": "1"}
+    c = distributed({**GOOD, **given, "listeners": "http://127.0.0.1:8083"})
+    assert [w.split(" has")[0] for w in c.warnings] == list(given)
 
 
 def test_properties_without_effect_cause_warnings() -> None:

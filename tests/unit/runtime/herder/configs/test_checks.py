@@ -19,10 +19,11 @@ REFUSED = "The '{}' policy does not allow '{}' to be overridden in the connector
 
 
 def checked(
-    kind: str, overrides: dict[str, str], policy: str = "All", exactly_once: str = "disabled"
+    kind: str, overrides: dict[str, str], policy: str = "All", exactly_once: str = "disabled", ignored: str = ""
 ) -> list[dict[str, Any]]:
     """The entries of the answer about these overrides."""
     properties = {"connector.client.config.override.policy": policy, "exactly.once.source.support": exactly_once}
+    properties["headrace.ignore.interceptors"] = ignored
     worker = worker_config.distributed({**WORKER, **properties})
     names = ("name", "file", "offsets.storage.topic", "key.converter.plugin.version")
     own = [{"definition": {}, "value": {"name": n, "errors": []}} for n in names]
@@ -117,3 +118,15 @@ def test_an_exactly_once_source_of_another_cluster_reads_its_offsets_there() -> 
     everywhere = {f"{kind}.override.bootstrap.servers": "other:9092" for kind in ("admin", "consumer")}
     found = checked("source", {**config, **everywhere}, exactly_once="enabled")
     assert not [e for e in found if e["value"]["errors"]]
+
+
+def test_java_classes_in_the_path_of_records_are_refused() -> None:
+    """Unless the worker may leave the interceptors out."""
+    given = {"interceptor.classes": "a.B, c.D", "partitioner.class": "e.F", "partitioner.ignore.keys": "true"}
+    errors = {e["value"]["name"]: e["value"]["errors"] for e in checked("source", {P + k: v for k, v in given.items()})}
+    assert "or list a.B, c.D in headrace.ignore.interceptors" in errors[f"{P}interceptor.classes"][0]
+    assert "partitioner.class=e.F is a Java class" in errors[f"{P}partitioner.class"][0]
+    assert errors[f"{P}partitioner.ignore.keys"] == []
+    consumer = {"consumer.override.interceptor.classes": "a.B"}
+    assert checked("sink", consumer)[0]["value"]["errors"]
+    assert checked("sink", consumer, ignored="a.B")[0]["value"]["errors"] == []

@@ -31,8 +31,16 @@ def test_offsets_go_to_the_workers_cluster_even_if_records_go_to_another() -> No
 
 
 def test_overrides_without_effect_cause_warnings() -> None:
-    (warning,) = client_warnings(WORKER, order(linger_ms="5", interceptor_classes="a.B"))
-    assert "interceptor.classes" in warning
+    (warning,) = client_warnings(WORKER, order(linger_ms="5", security_providers="a.B"))
+    assert "security.providers" in warning
+
+
+def test_an_exactly_once_source_keeps_its_offsets_in_their_partitions() -> None:
+    worker = worker_config.distributed({**WORKER.originals, "exactly.once.source.support": "enabled"})
+    with pytest.raises(ConfigError, match=r"partitioner\.ignore\.keys of c would spread its offsets"):
+        spec(worker, order(partitioner_ignore_keys="true"), [], paused=False)
+    task = spec(WORKER, order(partitioner_ignore_keys="true"), [], paused=False)
+    assert (task.producer["partitioner"], task.offsets_producer["partitioner"]) == ("random", "murmur2_random")
 
 
 def test_overrides_of_the_records_producer_do_not_affect_offsets() -> None:

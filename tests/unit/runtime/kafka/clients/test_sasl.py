@@ -130,6 +130,8 @@ def test_kerberos_with_a_key_table_or_a_ticket_cache(monkeypatch: pytest.MonkeyP
     table = settings(f'{KERBEROS} useKeyTab=true keyTab="/k" principal="me@R" serviceName=kafka;', "GSSAPI")
     assert table["sasl.kerberos.keytab"] == "/k"
     assert table["sasl.kerberos.principal"] == "me@R"
+    with pytest.raises(ClientConfigError, match="lacks the option principal, or it has other characters"):
+        settings(f'{KERBEROS} useKeyTab=true keyTab="/k" principal="$(id)" serviceName=kafka;', "GSSAPI")
     cache = settings(f"{KERBEROS} useTicketCache=true;", "GSSAPI", **{"sasl.kerberos.service.name": "k"})
     assert cache["sasl.kerberos.min.time.before.relogin"] == 0
     with pytest.raises(ClientConfigError, match=r"needs sasl\.kerberos\.service\.name"):
