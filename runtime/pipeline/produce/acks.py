@@ -33,7 +33,7 @@ class Delivery:
 
     def __call__(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
-            self.batch.acks.returned(self, with_write_topic(error, message.topic()), message)
+            self.batch.acks.failed(self.batch, error, message, self)
 
     def __del__(self) -> None:
         self.batch.reported()
@@ -67,7 +67,7 @@ class DeliveryAlone:
     def failed(self, error: KafkaError, message: Message) -> bool:
         """The message will never be delivered. Returns whether it is skipped."""
         batch = self._delivery.batch
-        return batch.acks.failed(batch, with_write_topic(error, message.topic()))
+        return batch.acks.failed(batch, error, message)
 
     def original(self, message: Message) -> dict[str, Any]:
         """The sent message: delivery reports have neither headers nor timestamps."""
@@ -140,19 +140,20 @@ class Acks:
             self.share.take(size)
         return batch
 
-    def returned(self, delivery: BatchMember, error: KafkaError, message: Message) -> bool:
+    def failed(self, batch: InFlight, error: KafkaError, message: Message, delivery: BatchMember | None = None) -> bool:
         """A message was refused. If a request is too large, the broker refuses all of its messages, so each is sent
-        again separately. Returns whether the message is skipped."""
-        if error.name() == "MSG_SIZE_TOO_LARGE" and self._resends:
-            self._oversized.append((message, delivery.alone()))
-            return False
-        return self.failed(delivery.batch, error)
-
-    def failed(self, batch: InFlight, error: KafkaError) -> bool:
-        """A message will never be delivered. Returns whether it is skipped."""
-        if self._tolerates is not None and self._tolerates(error):
-            self._refused.append(error)
-            return True
+        again separately, with a callback from `delivery`. Returns whether the message is skipped."""
+        try:
+            if delivery is not None and self._resends and error.name() == "MSG_SIZE_TOO_LARGE":
+                self._oversized.append((message, delivery.alone()))
+                return False
+            error = with_write_topic(error, message.topic())
+            if self._tolerates is not None and self._tolerates(error):
+                self._refused.append(error)
+                return True
+        except BaseException:  # the callback is deallocated after this call, which would acknowledge the message
+            batch.error = error
+            raise
         if batch.error is None:
             batch.error = error
         return False

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from runtime.api.task import RecordMetadata
-from runtime.kafka.denials import with_write_topic
 from runtime.pipeline.produce.acks import DeliveryAlone
 from runtime.pipeline.task.async_adapter import AsyncAdapter
 
@@ -108,7 +107,7 @@ class RecordDelivery:
     def __call__(self, error: KafkaError | None, message: Message) -> None:
         if error is None:
             self._reports.add((self._record, _metadata(message)))
-        elif self.batch.acks.returned(self, with_write_topic(error, message.topic()), message):
+        elif self.batch.acks.failed(self.batch, error, message, self):
             self.skipped()
 
     def skipped(self) -> None:
