@@ -33,7 +33,7 @@ class Delivery:
 
     def __call__(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
-            self.batch.acks.returned(self, error, message)
+            self.batch.acks.failed(self.batch, error, message, self)
 
     def __del__(self) -> None:
         self.batch.reported()
@@ -94,11 +94,6 @@ class InFlight:
             Sequence[dict[str, Any]]
         ] = []  # messages with headers or timestamps, until they are acknowledged
 
-    def fail(self, error: KafkaError) -> None:
-        """The batch will not be acknowledged: a message was refused with this error."""
-        if self.error is None:
-            self.error = error
-
     def reported(self) -> None:
         """Called when the last message has been reported, even if the task has ended meanwhile."""
         self.delivered = True
@@ -145,30 +140,22 @@ class Acks:
             self.share.take(size)
         return batch
 
-    def returned(self, delivery: BatchMember, error: KafkaError, message: Message) -> bool:
+    def failed(self, batch: InFlight, error: KafkaError, message: Message, delivery: BatchMember | None = None) -> bool:
         """A message was refused. If a request is too large, the broker refuses all of its messages, so each is sent
-        again separately. Returns whether the message is skipped."""
+        again separately, with a callback from `delivery`. Returns whether the message is skipped."""
         try:
-            if self._resends and error.name() == "MSG_SIZE_TOO_LARGE":
+            if delivery is not None and self._resends and error.name() == "MSG_SIZE_TOO_LARGE":
                 self._oversized.append((message, delivery.alone()))
                 return False
-        except SystemError:  # as in failed()
-            delivery.batch.fail(error)
-            raise
-        return self.failed(delivery.batch, error, message)
-
-    def failed(self, batch: InFlight, error: KafkaError, message: Message) -> bool:
-        """A message will never be delivered. Returns whether it is skipped."""
-        try:
-            named = with_write_topic(error, message.topic())
-            if self._tolerates is not None and self._tolerates(named):
-                self._refused.append(named)
+            error = with_write_topic(error, message.topic())
+            if self._tolerates is not None and self._tolerates(error):
+                self._refused.append(error)
                 return True
-        except SystemError:
-            # The producer's fatal error is pending, see raised_error(). The batch must not look delivered.
-            batch.fail(error)
+        except BaseException:  # the callback is deallocated after this call, which would acknowledge the message
+            batch.error = error
             raise
-        batch.fail(named)
+        if batch.error is None:
+            batch.error = error
         return False
 
     def seal(self) -> None:

@@ -107,7 +107,7 @@ class RecordDelivery:
     def __call__(self, error: KafkaError | None, message: Message) -> None:
         if error is None:
             self._reports.add((self._record, _metadata(message)))
-        elif self.batch.acks.returned(self, error, message):
+        elif self.batch.acks.failed(self.batch, error, message, self):
             self.skipped()
 
     def skipped(self) -> None:

@@ -353,7 +353,7 @@ def test_a_source_names_the_missing_write_right(secured: SecuredBroker) -> None:
     producer = Producers().take(own)
     producer.produce(topic, value=b"x", on_delivery=acks.begin({}))
     acks.seal()
-    producer.flush(20)
+    producer.client.flush(20)
     assert acks.error is not None
     trace = trace_of(send_failure(acks.error, own))
     assert f"WRITE on topic {topic} is not granted to User:connect" in trace

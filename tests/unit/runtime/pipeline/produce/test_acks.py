@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+from confluent_kafka import KafkaError, Message
 
 from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import Producers, SlotProducer
@@ -62,6 +65,19 @@ def test_a_failed_message_fails_its_batch(broker: KafkaBroker) -> None:
     acks.seal()
     wait_until(lambda: served(producer) and acks.error)
     assert acks.take() == {}
+
+
+def test_a_report_that_cannot_be_processed_fails_its_batch() -> None:
+    def tolerates(error: KafkaError) -> bool:
+        raise SystemError("the fatal error of the producer is pending")
+
+    acks, error = Acks(tolerates), KafkaError(KafkaError._FATAL)
+    delivery = acks.begin(OFFSETS)
+    acks.seal()
+    with pytest.raises(SystemError):
+        delivery(error, cast("Message", SimpleNamespace(topic=lambda: "t")))
+    del delivery
+    assert (acks.take(), acks.error) == ({}, error)
 
 
 def test_producers_are_shared_by_settings(broker: KafkaBroker) -> None:

@@ -21,7 +21,7 @@ from runtime.model.states import State
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import Converters
 from runtime.pipeline.produce.acks import Acks
-from runtime.pipeline.produce.producers import Producers, Purpose, SlotProducer
+from runtime.pipeline.produce.producers import Producers, Purpose, SlotProducer, restart_delay
 from runtime.pipeline.produce.queue_share import SendQueue, Share
 from runtime.pipeline.produce.send import size_of
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
@@ -154,6 +154,41 @@ def test_a_fatal_error_that_a_report_has_met_is_the_producers(
     monkeypatch.setattr(producer, "client", SimpleNamespace(poll=poll))
     producer.poll(0)
     assert producer.fatal is fatal
+
+
+@pytest.mark.parametrize(
+    ("error", "age", "delay"),
+    [
+        (KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, 3.0, 7.0),
+        (KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, 3600.0, 0.0),
+        (KafkaError._FENCED, 3.0, 7.0),
+        (KafkaError._FENCED, 3600.0, 5.0),
+        (KafkaError.INVALID_PRODUCER_EPOCH, 3600.0, 5.0),
+    ],
+)
+def test_a_task_that_was_fenced_does_not_fence_the_other_producer_at_once(error: int, age: float, delay: float) -> None:
+    assert restart_delay(KafkaError(error), age) == delay
+
+
+def test_a_fatal_error_ends_a_poll_before_refused_records_are_reported(kafka: MockKafka) -> None:
+    """With the error pending, each call of the client in a report would raise SystemError."""
+    topic, acks = kafka.create_topic(partitions=3), Acks()
+    producer = SlotProducer({"bootstrap.servers": kafka.bootstrap})
+    producer.produce(topic, b"first")
+    assert producer.client.flush(10) == 0
+    kafka.refuse(PRODUCE, *[KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER] * 3)
+    for partition in range(3):
+        producer.produce(topic, b"refused", partition=partition, on_delivery=acks.begin({b"k": {"n": partition}}))
+        acks.seal()
+    wait_until(lambda: _served(producer) and producer.fatal is not None)
+    assert acks.error is None, "the poll has ended"
+    wait_until(lambda: _served(producer) and all(batch.error for batch in acks.unacknowledged))
+    assert (acks.take(), acks.left) == ({}, 3)
+
+
+def _served(producer: SlotProducer) -> bool:
+    producer.poll(1.0)
+    return True
 
 
 class MissingPartitionTask(SourceTask):

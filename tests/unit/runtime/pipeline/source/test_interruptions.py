@@ -103,7 +103,7 @@ def test_a_source_task_revoked_during_poll_writes_nothing(broker: KafkaBroker, s
     task.runner.revoke()
     source.ready.set()
     task.join()
-    assert not task.host.producers.take(spec.producer).flush(10)
+    assert not task.host.producers.take(spec.producer).client.flush(10)
     assert topics.count(broker.bootstrap, topic) == 0
 
 
