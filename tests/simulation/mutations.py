@@ -142,8 +142,9 @@ def units_move_in_one_generation() -> None:
 
     def revoke(self: Any, name: str, unit: Any) -> None:
         before(self, name, unit)
-        target = min((m.member_id for m in self._accepting if m.member_id != name), key=lambda m: self._load[m])
-        self._give(target, unit)
+        others = [m.member_id for m in self._accepting if m.member_id != name]
+        if others:
+            self._give(min(others, key=self._loads[assignor._kind(unit)].__getitem__), unit)
 
     _replace(assignor._Assignment, "_revoke", revoke)
 

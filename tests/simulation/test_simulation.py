@@ -107,3 +107,5 @@ def test_the_simulation_finds_each_mutation() -> None:
         found = dict(zip(MUTATIONS, pool.map(seeds, MUTATIONS), strict=True))
     missed = [mutation for mutation, output in found.items() if "violation(s)" not in output]
     assert not missed
+    broken = {mutation: output for mutation, output in found.items() if "unexpected error" in output}
+    assert not broken, "the mutation itself fails: no invariant is tried"
