@@ -17,9 +17,22 @@ from tests.support.workers import WorkerProcess
 StartWorker = Callable[..., WorkerProcess]
 
 
-def test_a_json_log_and_the_last_lines_of_a_connector(worker: StartWorker, broker: KafkaBroker, tmp_path: Path) -> None:
-    process = worker({"headrace.log.format": "json", "headrace.slots": "1"})
+def test_a_json_log_and_an_end_within_the_graceful_time(
+    worker: StartWorker, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    times = {"task.shutdown.graceful.timeout.ms": "5000", "offset.flush.interval.ms": "60000"}
+    process = worker({"headrace.log.format": "json", "headrace.slots": "1", **times})
     connect = Connect(process)
+    name = _check_last_lines(connect, broker, tmp_path)
+    _check_the_end(connect, broker, tmp_path)
+    logged = [json.loads(line) for line in process.log.read_text().splitlines()]
+    of_task = [line for line in logged if line.get("connector") == name and line.get("task") == 0]
+    assert any(line["message"] == f"{name}-0 is RUNNING" for line in of_task)
+    assert any(line["message"].startswith("Assigned") for line in of_task)
+
+
+def _check_last_lines(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> str:
+    """The last log lines of a connector; returns its name."""
     name, topic = unique("sink|odd"), broker.create_topic()
     config = {"connector.class": "FileStreamSink", "file": str(tmp_path / "out"), "topics": topic, **STRINGS}
     connect.create(name, config)
@@ -35,14 +48,9 @@ def test_a_json_log_and_the_last_lines_of_a_connector(worker: StartWorker, broke
     assert lines[0].keys() == {"time", "level", "task", "logger", "message"}
     assert connect.ask("GET", f"/connectors/{name}/logs?lines=1") == lines[-1:]
     assert {line["task"] for line in connect.ask("GET", f"/connectors/{name}/logs?task=0")} == {0}
-    assert process.request("GET", f"/connectors/{name}/logs?lines=many")[0] == 400
-    assert process.request("GET", "/connectors/nobody/logs")[0] == 404
-
-    assert process.stop() == 0
-    logged = [json.loads(line) for line in process.log.read_text().splitlines()]
-    of_task = [line for line in logged if line.get("connector") == name and line.get("task") == 0]
-    assert any(line["message"] == f"{name}-0 is RUNNING" for line in of_task)
-    assert any(line["message"].startswith("Assigned") for line in of_task)
+    assert connect.request("GET", f"/connectors/{name}/logs?lines=many")[0] == 400
+    assert connect.request("GET", "/connectors/nobody/logs")[0] == 404
+    return name
 
 
 def test_text_lines_contain_connects_contexts(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
@@ -57,14 +65,10 @@ def test_requests_for_missing_stacks_are_answered_with_404(connect: Connect) -> 
     assert connect.request("GET", "/health/live") == (200, {"status": "alive"})
 
 
-def test_sigterm_commits_and_ends_within_the_graceful_time(
-    worker: StartWorker, broker: KafkaBroker, tmp_path: Path
-) -> None:
+def _check_the_end(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     """Under load, no record is lost, and none arrives twice, since all offsets were committed."""
-    graceful, lines = 5.0, 1_000_000
-    properties = {"task.shutdown.graceful.timeout.ms": "5000", "offset.flush.interval.ms": "60000"}
-    process = worker(properties)
-    connect, topic, file = Connect(process), broker.create_topic(), tmp_path / "in.txt"
+    graceful, lines, process = 5.0, 1_000_000, connect.worker
+    topic, file = broker.create_topic(), tmp_path / "in.txt"
     file.write_text("".join(f"line {i}\n" for i in range(lines)))
     connect.source("drained", str(file), topic)
     wait_until(lambda: count(broker.bootstrap, topic) > 10_000)

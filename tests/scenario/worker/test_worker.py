@@ -49,14 +49,10 @@ def counting(broker: KafkaBroker, cls: str = COUNTING, **more: str) -> dict[str,
 
 
 def test_rest_listens_early_and_answers_503_until_ready(worker: StartWorker, broker: KafkaBroker) -> None:
-    process = worker()
+    process = worker(start=False)
     connect = Connect(process)
-    for i in range(10):
-        config = {"connector.class": "FileStreamSource", "file": "/nowhere/x", "topic": "t"}
-        connect.create(f"c{i}", config, initial_state="STOPPED")
     times, codes = [], set()
-    for _ in range(3):
-        process.stop()
+    for run in range(3):
         started = time.monotonic()
         process.start(wait=False)
         while (code := _health(process.url)) is None:
@@ -64,7 +60,12 @@ def test_rest_listens_early_and_answers_503_until_ready(worker: StartWorker, bro
         times.append(time.monotonic() - started)
         codes.add(code)
         process.wait_healthy()
+        if run == 0:
+            for i in range(10):
+                config = {"connector.class": "FileStreamSource", "file": "/nowhere/x", "topic": "t"}
+                connect.create(f"c{i}", config, initial_state="STOPPED")
         assert len(connect.ask("GET", "/connectors")) == 10
+        process.stop()
     print(f"\nREST listens after {statistics.median(times):.2f} s (median of 3); first answers {sorted(codes)}")
     assert statistics.median(times) <= soon(1.5)
     assert codes <= {200, 503}
@@ -93,8 +94,9 @@ def test_a_port_in_use_and_invalid_properties_print_one_line(worker: StartWorker
     assert "offset.flush.interval.ms" in error
 
 
-def test_a_killed_worker_is_replaced_at_once(worker: StartWorker, broker: KafkaBroker) -> None:
-    """The dead member is removed from the group at once; no process of the dead worker survives."""
+def test_a_worker_that_is_killed_or_ends_leaves_no_process(worker: StartWorker, broker: KafkaBroker) -> None:
+    """A killed worker is replaced at once, since the dead member is removed from the group; one that is ended by
+    SIGTERM leaves its connectors UNASSIGNED."""
     process = worker({"plugin.path": PLUGINS})
     connect = Connect(process)
     connect.create("count", counting(broker))
@@ -106,6 +108,12 @@ def test_a_killed_worker_is_replaced_at_once(worker: StartWorker, broker: KafkaB
     process.start()
     connect.wait("count", "RUNNING", ["RUNNING"])
     print(f"\nRUNNING {time.monotonic() - started:.1f} s after the start")
+    family = children(process.pid)
+    assert process.stop() == 0
+    wait_until(lambda: not any(alive(p) for p in family), 30, "all children end with the worker")
+    last = dict(topics.pairs(broker.bootstrap, process.properties["status.storage.topic"]))
+    for key in (b"status-connector-count", b"status-task-count-0"):
+        assert b'"state":"UNASSIGNED"' in (last[key] or b"")
 
 
 def test_resume_runs_within_100_ms(connect: Connect, broker: KafkaBroker) -> None:
@@ -242,18 +250,6 @@ def test_a_full_disk_fails_the_sink_and_names_the_file(connect: Connect, broker:
     assert "No space left on device" in trace
     assert "/dev/full" in trace
     assert all(o["offset"]["kafka_offset"] == 0 for o in connect.offsets(snk))
-
-
-def test_sigterm_leaves_no_process_and_unassigned_connectors(worker: StartWorker, broker: KafkaBroker) -> None:
-    connect = Connect(worker({"plugin.path": PLUGINS}))
-    connect.create("count", counting(broker))
-    connect.wait("count", "RUNNING", ["RUNNING"])
-    family = children(connect.worker.pid)
-    assert connect.worker.stop() == 0
-    wait_until(lambda: not any(alive(p) for p in family), 30, "all children end with the worker")
-    last = dict(topics.pairs(broker.bootstrap, connect.worker.properties["status.storage.topic"]))
-    for key in (b"status-connector-count", b"status-task-count-0"):
-        assert b'"state":"UNASSIGNED"' in (last[key] or b"")
 
 
 def _assert_no_number_is_missing(broker: KafkaBroker, topic: str) -> None:

@@ -13,10 +13,10 @@ from runtime.embedded.processes.service import wait_ready
 from runtime.java.jvm.java import find_java
 from tests.support.broker import EmbeddedBroker, KafkaBroker
 from tests.support.free_ports import free_port
-from tests.support.waiting import soon
+from tests.support.waiting import soon, wait_until
 
 
-def test_records_survive_kill_and_start(own_broker: EmbeddedBroker) -> None:
+def test_records_survive_kill_and_start(own_broker: EmbeddedBroker, tmp_path: Path) -> None:
     from confluent_kafka import Producer
 
     topic = own_broker.create_topic()
@@ -28,6 +28,14 @@ def test_records_survive_kill_and_start(own_broker: EmbeddedBroker) -> None:
     own_broker.start()
     assert time.monotonic() - began < soon(10)
     assert _end_offset(own_broker.bootstrap, topic) == 1
+    [metadata] = (tmp_path / "broker" / "data" / "__cluster_metadata-0").glob("*.log")
+    wait_until(lambda: _is_left_alone(metadata), 20, "an idle broker that writes nothing")
+
+
+def _is_left_alone(file: Path) -> bool:
+    before = file.stat().st_size
+    time.sleep(0.7)
+    return file.stat().st_size == before
 
 
 def test_an_unusable_port_is_reported(tmp_path: Path, broker: KafkaBroker) -> None:
