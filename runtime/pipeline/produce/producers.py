@@ -33,6 +33,8 @@ _log = logging.getLogger(__name__)
 _PARTS = 8  # a task may use this fraction (1/8) of the free room in a shared producer's queue
 _REASON_TIMEOUT = 1.0  # seconds
 _MIN_AGE = 10.0  # seconds; a failed producer is not replaced earlier
+_AFTER_FENCING = 5.0  # seconds
+_BY_ANOTHER = ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
 
 # Errors of records that were refused because their producer failed, not because of the records.
 _OF_PRODUCER = (
@@ -126,8 +128,8 @@ class SlotProducer:
         reason = self.fatal or error
         if reason.name() in _LASTING:
             return ConnectError(f"The producer cannot continue: {described(reason)}{self._missing_right(reason)}")
-        age = time.monotonic() - self._created
-        return ClientFailedError(f"its producer failed: {described(reason)}", max(0.0, _MIN_AGE - age))
+        delay = restart_delay(reason, time.monotonic() - self._created)
+        return ClientFailedError(f"its producer failed: {described(reason)}", delay)
 
     def _missing_right(self, reason: KafkaError) -> str:
         """Since Kafka 2.8 WRITE on one topic suffices for the id of a producer."""
@@ -146,6 +148,13 @@ class SlotProducer:
 
 # Each task's Share bounds the queue; the client's own limit would block all tasks at once.
 _UNLIMITED = {"queue.buffering.max.messages": 0, "queue.buffering.max.kbytes": 2**31 - 1}
+
+
+def restart_delay(error: KafkaError, age: float) -> float:
+    """Seconds until a task starts again with another producer, after one that has failed at this age. The owner of a
+    producer that has fenced this one may be about to stop the task: a start would fence that producer in turn."""
+    least = _AFTER_FENCING if error.name() in _BY_ANOTHER else 0.0
+    return max(least, _MIN_AGE - age)
 
 
 def described(error: KafkaError) -> str:

@@ -21,7 +21,7 @@ from runtime.model.states import State
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import Converters
 from runtime.pipeline.produce.acks import Acks
-from runtime.pipeline.produce.producers import Producers, Purpose, SlotProducer
+from runtime.pipeline.produce.producers import Producers, Purpose, SlotProducer, restart_delay
 from runtime.pipeline.produce.queue_share import SendQueue, Share
 from runtime.pipeline.produce.send import size_of
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
@@ -118,6 +118,20 @@ def test_the_reason_of_a_fatal_error_may_follow_the_refusal(kafka: MockKafka, mo
         "WRITE any topic: grant WRITE on the topics of the connector"
     )
     assert isinstance(producer.failure(KafkaError(KafkaError._PURGE_QUEUE)), ConnectError), "it is known now"
+
+
+@pytest.mark.parametrize(
+    ("error", "age", "delay"),
+    [
+        (KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, 3.0, 7.0),
+        (KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, 3600.0, 0.0),
+        (KafkaError._FENCED, 3.0, 7.0),
+        (KafkaError._FENCED, 3600.0, 5.0),
+        (KafkaError.INVALID_PRODUCER_EPOCH, 3600.0, 5.0),
+    ],
+)
+def test_a_task_that_was_fenced_does_not_fence_the_other_producer_at_once(error: int, age: float, delay: float) -> None:
+    assert restart_delay(KafkaError(error), age) == delay
 
 
 def test_a_message_that_is_reported_while_a_fatal_error_is_pending_fails_its_batch(kafka: MockKafka) -> None:
