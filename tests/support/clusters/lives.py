@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -81,7 +81,7 @@ def late_records(values: Iterable[str], starts: Mapping[str, float]) -> list[str
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A counting source, its topic, and a sink into a file; one task each."""
+    """A counting source, its topic, and a sink into a file."""
 
     source: str
     sink: str
@@ -96,8 +96,9 @@ class Pipeline:
 class Pipelines:
     """Pipelines that share a file of marks, and their checks at the end."""
 
-    def __init__(self, folder: Path, broker: KafkaBroker, count: int) -> None:
-        self._broker = broker
+    def __init__(self, folder: Path, broker: KafkaBroker, count: int, tasks: int = 1) -> None:
+        """`tasks`: of each connector; a topic has a partition for each."""
+        self._broker, self._tasks = broker, str(tasks)
         self._values: dict[str, list[str]] = {}
         folder.mkdir(parents=True, exist_ok=True)
         prefix = unique("life")
@@ -106,7 +107,7 @@ class Pipelines:
             Pipeline(
                 f"{prefix}-source-{number}",
                 f"{prefix}-sink-{number}",
-                broker.create_topic(f"{prefix}-{number}"),
+                broker.create_topic(f"{prefix}-{number}", partitions=tasks),
                 folder / f"{prefix}-{number}.out",
             )
             for number in range(count)
@@ -119,7 +120,7 @@ class Pipelines:
     def source_config(self, pipeline: Pipeline, **more: str) -> dict[str, str]:
         return {
             "connector.class": "headrace_life_plugins.LifeSourceConnector",
-            "tasks.max": "1",
+            "tasks.max": self._tasks,
             "topic": pipeline.topic,
             "marks": str(self.marks),
             "done": str(self._done),
@@ -130,7 +131,7 @@ class Pipelines:
     def sink_config(self, pipeline: Pipeline, **more: str) -> dict[str, str]:
         return {
             "connector.class": "headrace_life_plugins.LifeSinkConnector",
-            "tasks.max": "1",
+            "tasks.max": self._tasks,
             "topics": pipeline.topic,
             "file": str(pipeline.out),
             "marks": str(self.marks),
@@ -171,20 +172,40 @@ class Pipelines:
         """Everything that contradicts one owner at a time and no record lost; call after `finish()`."""
         return [*overlaps(self.lives(), events), *self._write_faults()]
 
+    def doubled(self) -> list[str]:
+        """Records that a source has produced twice or a sink has written twice; call after `finish()`."""
+        found = []
+        for pipeline in self.all:
+            for task, values in self._by_task(self._values[pipeline.topic]).items():
+                counts = Counter(int(value.split()[1]) for value in values)
+                found += [f"{task}: record {number} {count} times" for number, count in counts.items() if count > 1]
+            written = Counter(line.partition(" ")[2] for line in self._lines(pipeline))
+            found += [f"{pipeline.sink}: record {value} {count} times" for value, count in written.items() if count > 1]
+        return found
+
     def _write_faults(self) -> Iterator[str]:
         starts = {life.id: life.start() for life in self.lives()}
         for pipeline in self.all:
-            values = self._values[pipeline.topic]
-            yield from (f"{pipeline.source}: {late}" for late in late_records(values, starts))
-            numbers = {int(value.split()[1]) for value in values}
-            if lost := set(range(max(numbers, default=-1) + 1)) - numbers:
-                yield f"{pipeline.source}: {len(lost)} records were not produced, the first is {min(lost)}"
-            if not numbers:
-                yield f"{pipeline.source}: produced nothing"
-            for life in alternations(line.split()[0] for line in self._lines(pipeline)):
-                yield f"{pipeline.sink}: {life} continued to write after its successor"
+            produced = self._by_task(self._values[pipeline.topic])
+            for task, values in produced.items():
+                yield from (f"{task}: {late}" for late in late_records(values, starts))
+                numbers = {int(value.split()[1]) for value in values}
+                if lost := set(range(max(numbers) + 1)) - numbers:
+                    yield f"{task}: {len(lost)} records were not produced, the first is {min(lost)}"
+            if len(produced) < int(self._tasks):
+                yield f"{pipeline.source}: only {len(produced)} task(s) produced records"
+            for task, lines in self._by_task(self._lines(pipeline)).items():
+                for life in alternations(line.split()[0] for line in lines):
+                    yield f"{task}: {life} continued to write after its successor"
             if lost_values := self._unwritten(pipeline):
                 yield f"{pipeline.sink}: {len(lost_values)} records were not written, such as {min(lost_values)}"
+
+    def _by_task(self, lines: Iterable[str]) -> dict[str, list[str]]:
+        """Lines that begin with the id of a life, in their order, by the task of that life."""
+        tasks, found = {life.id: life.task for life in self.lives()}, defaultdict[str, list[str]](list)
+        for line in lines:
+            found[tasks[line.split()[0]]].append(line)
+        return found
 
     def _is_written(self, pipeline: Pipeline) -> bool:
         return not self._unwritten(pipeline)

@@ -120,6 +120,20 @@ def test_the_reason_of_a_fatal_error_may_follow_the_refusal(kafka: MockKafka, mo
     assert isinstance(producer.failure(KafkaError(KafkaError._PURGE_QUEUE)), ConnectError), "it is known now"
 
 
+@pytest.mark.parametrize(
+    ("error", "age", "delay"),
+    [
+        (KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, 3.0, 7.0),
+        (KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, 3600.0, 0.0),
+        (KafkaError._FENCED, 3.0, 7.0),
+        (KafkaError._FENCED, 3600.0, 5.0),
+        (KafkaError.INVALID_PRODUCER_EPOCH, 3600.0, 5.0),
+    ],
+)
+def test_a_task_that_was_fenced_does_not_fence_the_other_producer_at_once(error: int, age: float, delay: float) -> None:
+    assert restart_delay(KafkaError(error), age) == delay
+
+
 def test_a_message_that_is_reported_while_a_fatal_error_is_pending_fails_its_batch(kafka: MockKafka) -> None:
     """A flush serves both, as when a producer is closed: the client raises SystemError in the report."""
     topic, offsets = kafka.create_topic(), {b"k": {"n": 1}}
