@@ -170,20 +170,6 @@ def test_a_fatal_error_that_a_report_has_met_is_the_producers(
     assert producer.fatal is fatal
 
 
-@pytest.mark.parametrize(
-    ("error", "age", "delay"),
-    [
-        (KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, 3.0, 7.0),
-        (KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER, 3600.0, 0.0),
-        (KafkaError._FENCED, 3.0, 7.0),
-        (KafkaError._FENCED, 3600.0, 5.0),
-        (KafkaError.INVALID_PRODUCER_EPOCH, 3600.0, 5.0),
-    ],
-)
-def test_a_task_that_was_fenced_does_not_fence_the_other_producer_at_once(error: int, age: float, delay: float) -> None:
-    assert restart_delay(KafkaError(error), age) == delay
-
-
 def test_a_fatal_error_ends_a_poll_before_refused_records_are_reported(kafka: MockKafka) -> None:
     """With the error pending, each call of the client in a report would raise SystemError."""
     topic, acks = kafka.create_topic(partitions=3), Acks()
