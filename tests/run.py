@@ -7,7 +7,6 @@ that passed only then fail the run. Exit codes are pytest's.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -118,9 +117,7 @@ def seconds_by_folder(report: Path) -> list[tuple[str, float]]:
 
 
 def _pytest(*options: str) -> int:
-    # without the bytecode of tests, each process rewrites all their assertions: for ten seconds of processor time
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return subprocess.run([sys.executable, "-m", "pytest", *options], check=False, env=environment).returncode
+    return subprocess.run([sys.executable, "-m", "pytest", *options], check=False).returncode
 
 
 if __name__ == "__main__":
