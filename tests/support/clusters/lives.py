@@ -66,6 +66,11 @@ def alternations(ids: Iterable[str]) -> list[str]:
     return sorted({life for number, life in enumerate(runs) if life in runs[:number]})
 
 
+def repeated(owner: str, records: Iterable[str]) -> list[str]:
+    """Descriptions of the records that an owner has written more than once."""
+    return [f"{owner}: record {record} {count} times" for record, count in Counter(records).items() if count > 1]
+
+
 def late_records(values: Iterable[str], starts: Mapping[str, float]) -> list[str]:
     """Records in a topic that a life polled after a later life had started. Records that the Kafka client of a frozen
     process had queued before may arrive late: without transactions, they cannot be recalled."""
@@ -177,10 +182,8 @@ class Pipelines:
         found = []
         for pipeline in self.all:
             for task, values in self._by_task(self._values[pipeline.topic]).items():
-                counts = Counter(int(value.split()[1]) for value in values)
-                found += [f"{task}: record {number} {count} times" for number, count in counts.items() if count > 1]
-            written = Counter(line.partition(" ")[2] for line in self._lines(pipeline))
-            found += [f"{pipeline.sink}: record {value} {count} times" for value, count in written.items() if count > 1]
+                found += repeated(task, (value.split()[1] for value in values))
+            found += repeated(pipeline.sink, (line.partition(" ")[2] for line in self._lines(pipeline)))
         return found
 
     def _write_faults(self) -> Iterator[str]:

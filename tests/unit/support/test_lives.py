@@ -1,8 +1,8 @@
-"""The checks of traces detect overlaps, alternations and late records."""
+"""The checks of traces detect overlaps, alternations, late and repeated records."""
 
 from __future__ import annotations
 
-from tests.support.clusters.lives import HANDED_OVER, alternations, late_records, lives, overlaps
+from tests.support.clusters.lives import HANDED_OVER, alternations, late_records, lives, overlaps, repeated
 
 
 def mark(life: str, event: str, at: float, task: int = 0) -> str:
@@ -46,3 +46,8 @@ def test_records_are_late_only_if_they_were_polled_after_the_successor_had_start
     assert late_records(["a 0 1.5", "a 1 2.0", "b 1 5.5", "b 2 6.0"], starts) == []
     assert late_records(["a 0 1.5", "b 1 5.5", "a 1 2.0", "b 2 6.0"], starts) == []
     assert len(late_records(["a 0 1.5", "b 1 5.5", "a 1 5.2"], starts)) == 1
+
+
+def test_records_that_were_written_twice() -> None:
+    assert repeated("sink", ["a 1", "b 1", "a 2"]) == []
+    assert repeated("sink", ["a 1", "b 1", "a 1"]) == ["sink: record a 1 2 times"]
