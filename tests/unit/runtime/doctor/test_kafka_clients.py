@@ -20,7 +20,7 @@ TRUST = f"ssl.truststore.location={FOLDER}/trust.p12\n"
          "config.providers.env.class=org.apache.kafka.common.config.provider.EnvVarConfigProvider\n",
          ["ok    clients    security.protocol=SSL"]),
         (f"producer.security.protocol=SSL\nproducer.{TRUST}",
-         ["BAD   clients    producer.: ssl.truststore.location=", "trust.p12 cannot be read with ssl.truststore.password"]),
+         ["BAD   clients    producer.: ssl.truststore.location=", "trust.p12 cannot be read with ssl"]),
         ("security.protocol=SASL_SSL\nsasl.kerberos.service.name=kafka\nsasl.jaas.config="
          "com.sun.security.auth.module.Krb5LoginModule required useTicketCache=true;\n",
          ["BAD   clients    sasl.mechanism=GSSAPI needs", "pip install"]),
