@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from runtime.kafka.clients import open_clients
+from runtime.kafka.clients.refusals import explain
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
@@ -54,8 +55,14 @@ class ClientLog:
     """The error callback of one client. Fatal errors are not reported here: poll() raises them."""
 
     def __init__(
-        self, client: str, throttle: LogThrottle | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        client: str,
+        throttle: LogThrottle | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        reaching: Mapping[str, Any] | None = None,
     ) -> None:
+        """`reaching`: the client's settings, by which a refusal is explained."""
+        self._reaching = reaching or {}
         self._client, self._clock = client, clock
         self._throttle = throttle or _throttle
         self._refused: tuple[float, KafkaError] | None = None
@@ -72,7 +79,7 @@ class ClientLog:
         elif error.name() == "_ALL_BROKERS_DOWN" and self._refused is not None:
             at, refused = self._refused
             if self._clock() - at < _RECENT:
-                self.refusal = refused
+                self.refusal = type(refused)(refused.code(), explain(refused.str(), self._reaching))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -83,7 +90,10 @@ class ClientLog:
 def _is_refusal(error: KafkaError) -> bool:
     """Whether a broker or this client refused the other's identity. A broker that stops during the handshake is
     reported as `_SSL`, too, with "Disconnected"."""
-    return error.name() == "_AUTHENTICATION" or (error.name() == "_SSL" and "Disconnected" not in error.str())
+    text = error.str()
+    if error.name() == "_TRANSPORT":  # for certificates that have expired, and those of the client
+        return "certificate verify failed" in text or "SSL alert number" in text
+    return error.name() == "_AUTHENTICATION" or (error.name() == "_SSL" and "Disconnected" not in text)
 
 
 def refusal_of(settings: Mapping[str, Any], timeout: float = 5.0) -> str | None:
@@ -91,7 +101,7 @@ def refusal_of(settings: Mapping[str, Any], timeout: float = 5.0) -> str | None:
     within `timeout` seconds. Other clients than librdkafka report a refusal as a time-out. Blocks."""
     from confluent_kafka import KafkaException
 
-    log = ClientLog("client")
+    log = ClientLog("client", reaching=settings)
     until = time.monotonic() + timeout
     with open_clients.producer({**settings, **log.settings}) as client:
         while log.refusal is None and time.monotonic() < until:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from runtime.kafka.clients.client_log import refusal_of
 from runtime.kafka.clients.oauth.tokens import await_token
 from runtime.kafka.clients.settings import kafka_python_config
 from runtime.kafka.denials import denial
@@ -17,6 +18,7 @@ from runtime.kafka.errors import BrokerUnavailable, GroupError, GroupNotAuthoriz
 
 _T = TypeVar("_T")
 _RETRY_DELAY = 0.2  # seconds between two attempts
+_REFUSAL_WAIT = 2.0  # seconds for the reason of a failure
 
 TopicPartition = tuple[str, int]
 
@@ -66,8 +68,15 @@ def ask(
             if not (isinstance(e, errors.RetriableError) or e.retriable):
                 raise GroupError(f"Kafka refused a request about group {group}: {e}") from None
             if time.monotonic() + _RETRY_DELAY >= deadline:
-                raise BrokerUnavailable(f"Kafka did not respond to a request about the group {group}: {e}") from None
+                why = _refusal(settings) or e
+                raise BrokerUnavailable(f"Kafka did not respond to a request about the group {group}: {why}") from None
         time.sleep(_RETRY_DELAY)
+
+
+def _refusal(settings: Mapping[str, Any]) -> str | None:
+    """Why all brokers refuse the client, which kafka-python does not say."""
+    secured = str(settings.get("security.protocol", "PLAINTEXT")) != "PLAINTEXT"
+    return refusal_of(settings, _REFUSAL_WAIT) if secured else None
 
 
 def _ask_once(settings: Mapping[str, Any], request: Callable[[Any], _T], timeout: float) -> _T:

@@ -37,6 +37,9 @@ def _uses_tls(settings: Mapping[str, Any]) -> bool:
     return "SSL" in str(settings.get("security.protocol", "")).upper()
 
 
+TRUST_STORE, KEY_STORE = "headrace.truststore", "headrace.keystore"
+"""Keys among librdkafka's settings, for messages: the properties of the stores. native_settings() removes them."""
+
 PREFIXES = ("security.protocol", "sasl.", "ssl.")
 
 KAFKA_PYTHON: Mapping[str, str] = {
@@ -83,14 +86,23 @@ def _stores(java: Mapping[str, str]) -> dict[str, str]:
         certificates, keys = trusted(java), own_keys(java)
     except StoreError as e:
         raise ClientConfigError(str(e)) from None
-    if certificates and not has_root(certificates):  # Java trusts what is in the store; librdkafka needs the root
-        named = next(key for key in ("ssl.truststore.certificates", "ssl.truststore.location") if java.get(key))
-        file = f"={java[named]}" if named.endswith("location") else ""
-        raise ClientConfigError(
-            f"{named}{file} contains only certificates that others have signed: add that of their root authority"
-        )
-    presented = {"ssl.key.pem": keys.key, "ssl.certificate.pem": keys.chain} if keys else {}
-    return {**presented, **({"ssl.ca.pem": certificates} if certificates else {})}
+    settings: dict[str, str] = {}
+    if certificates:
+        settings |= {"ssl.ca.pem": certificates, TRUST_STORE: _named(java, "ssl.truststore", "certificates")}
+        if not has_root(certificates):  # Java trusts what is in the store; librdkafka needs the root
+            raise ClientConfigError(
+                f"{settings[TRUST_STORE]} contains only certificates that others have signed: add that of their root "
+                "authority"
+            )
+    if keys:
+        named = _named(java, "ssl.keystore", "certificate.chain")
+        settings |= {"ssl.key.pem": keys.key, "ssl.certificate.pem": keys.chain, KEY_STORE: named}
+    return settings
+
+
+def _named(java: Mapping[str, str], which: str, inline: str) -> str:
+    """The property of a store, with the file."""
+    return f"{which}.{inline}" if java.get(f"{which}.{inline}") else f"{which}.location={java[f'{which}.location']}"
 
 
 def _protocol(java: Mapping[str, str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.oauth.token_endpoint import EndpointUnavailable
+from runtime.kafka.clients.refusals import explain
 from runtime.kafka.denials import denial, is_denial
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, RightMissing
 from runtime.kafka.log.clients import LogClients
@@ -158,7 +159,7 @@ class Reader:
                     return str(metadata.cluster_id or "")
             except KafkaException as e:
                 admin.poll(0)  # calls _on_error with a more specific error
-                self._report(self._last_error or e.args[0].str())
+                self._report(explain(self._last_error or e.args[0].str(), self._settings))
             except BrokerUnavailable as e:
                 if isinstance(e, RightMissing) and not self._await_rights:
                     raise
@@ -290,7 +291,7 @@ class Reader:
         try:
             consumer.list_topics(topic=self._specs[0].topic, timeout=2.0)
         except KafkaException as e:
-            self._report(self._last_error or e.args[0].str())
+            self._report(explain(self._last_error or e.args[0].str(), self._settings))
         else:
             self._last_error = ""
             self._suspect.clear()

@@ -77,7 +77,7 @@ class SlotProducer:
         self._settings = settings
         configured = {**PRODUCER_FIXED, **settings}
         check_resolvable(str(configured["bootstrap.servers"]))
-        self._log = ClientLog("producer")
+        self._log = ClientLog("producer", reaching=configured)
         # Success is usually reported without a call per record: see acks.py.
         always = {"delivery.report.only.error": not each_reported, **self._log.settings}
         if purpose is not Purpose.OFFSETS:

@@ -118,7 +118,7 @@ class Events:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         """`settings` are the consumer's, which reports its connection errors to `log`."""
-        self._settings, self.log = settings, ClientLog(CONSUMER)
+        self._settings, self.log = settings, ClientLog(CONSUMER, reaching=settings)
         self._logged: set[str] = set()
         self.ends: dict[TopicPartition, int] = {}
         """The ends of partitions that the last messages have reached. Markers of transactions use up offsets, so that

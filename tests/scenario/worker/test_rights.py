@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 from runtime.api.errors import ConnectError, DataError
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.kafka_python import ask, describe
+from runtime.kafka.clients.oauth.tokens import native_settings
 from runtime.kafka.clients.settings import client_config, reaching_config
 from runtime.kafka.errors import BrokerUnavailable, GroupError, KafkaProblem, NotAuthorizedError
 from runtime.kafka.fencing import fence
@@ -258,7 +259,7 @@ async def test_a_group_without_rights_hides_only_its_own_lag_from_the_console(se
     for name in (known, hidden):
         await owner.alter(f"connect-{name}", {(known, 0): 0})
     secured.grant([("TOPIC", known, "DESCRIBE"), ("GROUP", f"connect-{known}", "DESCRIBE")])
-    brokers = Brokers(secured.secured, settings(secured))
+    brokers = Brokers(secured.secured, native_settings(settings(secured)))
     sinks = [Connector(name, "sink", config={"topics": known}) for name in (known, hidden)]
     found = of_sinks(brokers, sinks)
     assert found[known] == GroupLag(0, 0)
@@ -390,6 +391,11 @@ async def test_fencing_names_the_refusal_of_its_credentials(secured: SecuredBrok
     with pytest.raises(KafkaProblem, match=r"Kafka refuses the client .*Invalid username or password") as refused:
         await fence({**settings(secured), "sasl.password": "wrong"}, ["any"], within=1.0)
     assert not isinstance(refused.value, BrokerUnavailable)
+    wrong = {**settings(secured), "sasl.password": "wrong"}
+    with pytest.raises(
+        BrokerUnavailable, match=r"the broker refuses the login of connect \(sasl.jaas.config\): .*Invalid"
+    ):
+        await asyncio.to_thread(ask, wrong, "any", describe("any"), 0.5)
 
 
 KINDS = ("admin", "consumer", "producer")

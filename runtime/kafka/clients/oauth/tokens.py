@@ -94,13 +94,14 @@ def token_for(text: str) -> AccessToken:
 
 
 def native_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings that librdkafka accepts: with a callback for tokens where OAUTHBEARER is used. Raises as token_for():
-    without a token, librdkafka's clients say after ten seconds only that it is missing."""
+    """Settings that librdkafka accepts: without ours, and with a callback for tokens where OAUTHBEARER is used. Raises
+    as token_for(): without a token, librdkafka's clients say after ten seconds only that it is missing."""
+    native = {key: value for key, value in settings.items() if not key.startswith("headrace.")}
     text = settings.get(OAUTH)
     if text is None:
-        return dict(settings)
+        return native
     token_for(text)
-    return {**{k: v for k, v in settings.items() if k != OAUTH}, "oauth_cb": lambda _: _for_librdkafka(text)}
+    return {**native, "oauth_cb": lambda _: _for_librdkafka(text)}
 
 
 def await_token(settings: Mapping[str, Any]) -> None:
