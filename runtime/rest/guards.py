@@ -45,8 +45,9 @@ def starting(health: Health) -> str:
 
 
 def with_cause(sentence: str, cause: str) -> str:
-    """Connect's sentence, which its clients look for, and the cause."""
-    return f"{sentence} {cause[0].upper()}{cause[1:]}"
+    """Connect's sentence, which its clients look for, and the cause. A property at its start keeps its name."""
+    named = "=" in cause.partition(" ")[0]
+    return f"{sentence} {cause if named else cause[0].upper() + cause[1:]}"
 
 
 class Guards:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from runtime.kafka.clients import open_clients
+from runtime.kafka.clients.oauth.token_endpoint import EndpointUnavailable
 from runtime.kafka.clients.oauth.tokens import native_settings
 from runtime.kafka.clients.raised import raised_error
 from runtime.kafka.denials import is_denial, not_authorized
@@ -47,8 +49,9 @@ class Writer:
         self._thread = threading.Thread(target=self._poll, name="storage-writer", daemon=True)
 
     def start(self) -> None:
-        """Create the producer, which fetches its id from the cluster; that may take half a second."""
-        with self._lock:
+        """Create the producer, which fetches its id from the cluster; that may take half a second. Without a token yet
+        the first record creates it."""
+        with self._lock, suppress(EndpointUnavailable):
             self._current()
 
     def send(self, topic: str, key: bytes, value: bytes | None, delivered: Delivered) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import re
@@ -23,10 +24,11 @@ from runtime.kafka.clients.oauth.token_endpoint import EndpointUnavailable, Toke
 from runtime.kafka.clients.oauth.tokens import AccessToken, TokenCache, native_settings, provider, token_for
 from runtime.kafka.clients.settings import client_config
 from runtime.kafka.errors import ClientConfigError
+from runtime.kafka.log.log import TopicLogs, TopicSpec
 from runtime.rest.security.tls import server_context
 from tests.support.servers.java_stores import KEYS, ROOT, TRUST
 from tests.support.servers.token_endpoint import TokenEndpoint, token_endpoint, unsigned_token
-from tests.support.waiting import wait_until
+from tests.support.waiting import until, wait_until
 
 P = "sasl.oauthbearer."
 MODULE = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required"
@@ -175,6 +177,20 @@ def test_the_time_of_renewal(endpoint: TokenEndpoint, life: int, buffer: int, mi
     more = {f"sasl.login.refresh.{name}.seconds": str(seconds) for name, seconds in limits.items()}
     new = token(java(endpoint.url, **credentials(), **more))
     assert new.refresh - new.fetched == pytest.approx(refresh, abs=5)
+
+
+async def test_storage_topics_wait_for_an_endpoint_that_does_not_respond() -> None:
+    limits = {"sasl.login.retry.backoff.max.ms": "1", "security.protocol": "SASL_PLAINTEXT"}
+    properties = java("http://127.0.0.1:1/x", **credentials(), **limits)
+    logs = TopicLogs(client_config({**properties, "bootstrap.servers": "127.0.0.1:1"}, "admin").settings)
+    logs.open(TopicSpec("t", 1, 1, "config.storage"), lambda records: None)
+    starting = asyncio.create_task(logs.start())
+    try:
+        await until(lambda: f"{P}token.endpoint.url=http://127.0.0.1:1/x cannot be reached" in logs.error)
+        assert not starting.done()
+    finally:
+        await logs.close()
+        starting.cancel()
 
 
 @pytest.mark.parametrize(
