@@ -26,15 +26,23 @@ def partitions(**properties: str) -> set[int | None]:
     return reached
 
 
-@pytest.mark.parametrize("partitioner", [None, "", f"{PRODUCER}internals.DefaultPartitioner"])
-def test_records_with_a_key_stay_together(partitioner: str | None) -> None:
-    assert len(partitions(**({} if partitioner is None else {"partitioner_class": partitioner}))) == 1
+def test_records_with_a_key_stay_together_unless_keys_are_ignored() -> None:
+    assert len(partitions()) == 1
+    assert len(partitions(partitioner_ignore_keys="true")) > 1
 
 
-@pytest.mark.parametrize("partitioner", ["RoundRobinPartitioner", "UniformStickyPartitioner", None])
-def test_keys_may_be_ignored(partitioner: str | None) -> None:
-    given = {"partitioner_class": f"{PRODUCER}{partitioner}"} if partitioner else {"partitioner_ignore_keys": "true"}
-    assert len(partitions(**given)) > 1
+@pytest.mark.parametrize(
+    "name, partitioner",
+    [
+        ("", "murmur2_random"),
+        (f"{PRODUCER}internals.DefaultPartitioner", "murmur2_random"),
+        (f"{PRODUCER}RoundRobinPartitioner", "random"),
+        (f"{PRODUCER}UniformStickyPartitioner", "random"),
+    ],
+)
+def test_partitioners_of_kafka(name: str, partitioner: str) -> None:
+    settings = client_config({"producer.partitioner.class": name}, "producer", {}).settings
+    assert settings["partitioner"] == partitioner
 
 
 @pytest.mark.parametrize(
