@@ -24,6 +24,7 @@ _QUICK = (
 )  # fmt: skip
 _QUICK_LIMIT = 30.0  # seconds; these calls make up to five requests with timeouts of one second
 _LIMIT = 90.0  # seconds; the longest of the other calls makes four requests with timeouts of 15 seconds
+_LONGER = {"offsets_tool": 180.0}  # five requests with timeouts of 30 seconds
 _DAMAGES = (Damage.CODE, Damage.TRUNCATED, Damage.CLOSED, Damage.LATE)
 _EXPECTED = ("KafkaProblem", "HeadraceError", "ToolError", "ConnectError", "TaskLostError")
 _BATCH = 200  # cases in one process
@@ -111,7 +112,11 @@ def _check(run: Run, limit: float) -> None:
 def _problems(run: Run, limit: float) -> list[object]:
     """A crash, outcomes that name no cause or came late, and what was not closed."""
     found: list[object] = [run.crash] if run.crash else []
-    found += [outcome for outcome in run.outcomes if not _is_expected(outcome) or outcome.seconds > limit]
+    found += [
+        outcome
+        for outcome in run.outcomes
+        if not _is_expected(outcome) or outcome.seconds > _LONGER.get(outcome.call, limit)
+    ]
     if not run.crash and not _any_in_use(run.outcomes) and any(run.left):
         found.append(f"clients, threads and descriptors left: {run.left}; {run.output}")
     return found
