@@ -63,7 +63,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     broker = SecuredBroker(tmp_path_factory.mktemp("secured"))
     properties = {"headrace.slots": "1", "headrace.file.paths": str(folder)}
     for prefix, user in (("", CONNECT), *((f"{kind}.", CONNECTOR) for kind in KINDS)):
-        properties |= {f"{prefix}{k}": v.replace("\n", "\\n") for k, v in broker.client(user).items()}
+        properties |= {f"{prefix}{k}": v for k, v in broker.client_lines(user).items()}
     worker = our_worker(tmp_path_factory.mktemp("worker"), broker.secured, properties)
     found = Cluster(broker, Connect(worker), folder)
     broker.start()

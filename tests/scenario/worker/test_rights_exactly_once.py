@@ -91,8 +91,8 @@ class Cluster:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     broker = SecuredBroker(tmp_path_factory.mktemp("secured"))
-    client = {k: v.replace("\n", "\\n") for k, v in broker.client().items()}
-    properties = {f"{prefix}{k}": v for prefix in ("", *(f"{kind}." for kind in KINDS)) for k, v in client.items()}
+    prefixes = "", *(f"{kind}." for kind in KINDS)
+    properties = {f"{prefix}{k}": v for prefix in prefixes for k, v in broker.client_lines().items()}
     properties["exactly.once.source.support"] = "enabled"
     worker = our_worker(tmp_path_factory.mktemp("worker"), broker.secured, properties)
     found = Cluster(broker, Connect(worker))

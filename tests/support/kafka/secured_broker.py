@@ -60,6 +60,10 @@ class SecuredBroker(KafkaBroker):
             **TRUST[trust],
         }
 
+    def client_lines(self, user: str = CONNECT) -> dict[str, str]:
+        """As client(), with the values escaped for a properties file."""
+        return {k: v.replace("\\", "\\\\").replace("\n", "\\n") for k, v in self.client(user).items()}
+
     def token_client(self, endpoint: str, user: str = CONNECT) -> dict[str, str]:
         """Java client properties of a user who gets tokens from this endpoint, in Kafka 4's form."""
         return {
