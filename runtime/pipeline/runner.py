@@ -14,7 +14,7 @@ from runtime.model.states import ConnectorType, State
 from runtime.model.task_errors import ClientFailedError, TaskLostError
 from runtime.pipeline.load import load_task
 from runtime.pipeline.task.control import PluginCall, StoppedError, TaskControl
-from runtime.pipeline.task.failure import RevokedError, trace_of
+from runtime.pipeline.task.failure import RevokedError, drop_tracebacks, trace_of
 from runtime.pipeline.task.log import task_log
 from runtime.pipeline.task.throttle import throttle_of
 from runtime.pipeline.task_forms import as_sink, as_source
@@ -48,18 +48,9 @@ class TaskRunner:
             try:
                 self._run()
                 self._moved()
-            except RevokedError:
-                _log.info("The task was revoked")
-            except StoppedError:
-                _log.info("The task was stopped while it waited for Kafka or started")
-                self._moved()
-            except TaskLostError as error:
-                self._lost(error)
-            except HostLostError as error:
-                self._lost(TaskLostError(str(error)))
             except BaseException as error:  # the task ends with any error
-                if not self._control.revoked:
-                    self._failed(error)
+                self._ended(error)
+                drop_tracebacks(error)
             finally:
                 with self._releasing:
                     release_objects(self._thread, ended=True)
@@ -133,6 +124,20 @@ class TaskRunner:
         while self._control.paused and not self._control.stopping:
             self._control.wait(3600)
         return not self._control.stopping
+
+    def _ended(self, error: BaseException) -> None:
+        match error:
+            case RevokedError():
+                _log.info("The task was revoked")
+            case StoppedError():
+                _log.info("The task was stopped while it waited for Kafka or started")
+                self._moved()
+            case TaskLostError():
+                self._lost(error)
+            case HostLostError():
+                self._lost(TaskLostError(str(error)))
+            case _ if not self._control.revoked:
+                self._failed(error)
 
     def _lost(self, error: TaskLostError) -> None:
         """Report that the task must be placed again, unless it was stopped meanwhile."""

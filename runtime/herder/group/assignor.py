@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import Final, NamedTuple
 
 from runtime.kafka.group.protocol import CONNECTOR
@@ -199,7 +200,7 @@ class _Assignment:
         units = [unit for unit in free if _kind(unit) is kind]
         for unit in sorted(units, key=lambda u: (-self._situation.weights[u], u)):
             weight = self._situation.weights[unit]
-            name = loads.lightest(weight, lambda name: self._may_run(name, unit))  # noqa: B023 - called at once
+            name = loads.lightest(weight, partial(self._may_run, unit=unit))
             if name is None:
                 unassignable.append(unit)
             else:

@@ -56,6 +56,15 @@ def trace_of(error: BaseException) -> str:
     return "\n".join([*lines, *(f"\tat {frame.name}({frame.filename}:{frame.lineno})" for frame in frames)]) + "\n"
 
 
+def drop_tracebacks(error: BaseException | None) -> None:
+    """Drop the frames of an error that has been handled, and of the errors that led to it: confluent-kafka never frees
+    some of its errors, and their frames would keep the task with its clients."""
+    while error is not None and error.__traceback__ is not None:
+        error.__traceback__ = None
+        drop_tracebacks(error.__cause__)
+        error = error.__context__
+
+
 class RevokedError(Exception):
     """The task was revoked or its lease has expired: it ends immediately, without commit or report."""
 

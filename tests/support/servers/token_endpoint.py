@@ -40,12 +40,12 @@ class TokenEndpoint:
 @contextmanager
 def token_endpoint(tls: ssl.SSLContext | None = None) -> Iterator[TokenEndpoint]:
     """The user of a request is the subject of the token; its password has to be the user's name and `-secret`."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server = _Server(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
     endpoint = TokenEndpoint(f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}/token")
-    server.endpoint = endpoint  # type: ignore[attr-defined]
+    server.endpoint = endpoint
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     try:
@@ -56,9 +56,15 @@ def token_endpoint(tls: ssl.SSLContext | None = None) -> Iterator[TokenEndpoint]
         server.server_close()
 
 
+class _Server(ThreadingHTTPServer):
+    endpoint: TokenEndpoint
+
+
 class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
     def do_POST(self) -> None:
-        endpoint: TokenEndpoint = self.server.endpoint  # type: ignore[attr-defined]
+        endpoint = self.server.endpoint
         form = dict(parse_qsl(self.rfile.read(int(self.headers["Content-Length"])).decode()))
         basic = self.headers.get("Authorization", "Basic ").partition(" ")[2]
         user, _, password = base64.b64decode(basic).decode().partition(":")

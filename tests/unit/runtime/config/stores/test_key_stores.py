@@ -112,7 +112,6 @@ def test_a_damaged_store_without_password_is_an_error(tmp_path: Path, kept: slic
 
 
 @pytest.mark.soak
-@pytest.mark.skipif(shutil.which("keytool") is None, reason="keytool comes with Java")
 def test_the_stores_are_those_that_keytool_makes(tmp_path: Path) -> None:
     shutil.copytree(FOLDER, tmp_path / "made")
     subprocess.run(["sh", tmp_path / "made" / "make.sh"], check=True, capture_output=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 from runtime.api.errors import ConnectError, DataError
-from runtime.pipeline.task.failure import trace_of
+from runtime.pipeline.task.failure import drop_tracebacks, trace_of
 
 
 def test_causes_come_before_the_stack() -> None:
@@ -23,3 +26,30 @@ def test_causes_come_before_the_stack() -> None:
 
 def test_other_errors_keep_their_names() -> None:
     assert trace_of(KeyError("file")).splitlines()[0] == "KeyError: 'file'"
+
+
+def test_errors_that_somebody_keeps_keep_no_frames() -> None:
+    class Client:
+        pass
+
+    def fails() -> None:
+        client = Client()
+        clients.append(weakref.ref(client))
+        raise DataError("refused")
+
+    def fails_for_that_reason() -> None:
+        try:
+            fails()
+        except DataError as error:
+            kept.append(error)
+            raise ConnectError("lost") from None
+
+    clients: list[weakref.ref[Client]] = []
+    kept: list[Exception] = []
+    try:
+        fails_for_that_reason()
+    except ConnectError as error:
+        kept.append(error)
+        drop_tracebacks(error)
+    gc.collect()
+    assert len(kept) == 2 and clients[0]() is None
