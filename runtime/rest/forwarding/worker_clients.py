@@ -112,7 +112,7 @@ class WorkerClients:
             request.method,
             url,
             content=request.body,
-            headers=dict(request.headers),
+            headers={name.encode(): value.encode("latin-1") for name, value in request.headers.items()},
             timeout=httpx.Timeout(request.timeout, connect=min(CONNECT_TIMEOUT, request.timeout)),
             extensions={"target": request.target.encode("ascii")},
         ) as response:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hmac
 import re
 from collections.abc import Mapping
@@ -107,7 +106,7 @@ class BasicAuth:
             return None
         try:
             user, colon, password = base64.b64decode(credentials.strip(), validate=True).decode().partition(":")
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:  # not base64, not ASCII or not UTF-8
             return None
         return user if colon and self._access.authenticate(user, password) else None
 

@@ -72,7 +72,7 @@ async def test_the_leader_gets_the_request_as_it_was_sent() -> None:
     async with worker_group(2) as workers:
         await serve(workers)
         leader, follower = workers
-        sent = {"Content-Type": "application/json", "Accept": "application/json", "Headrace-Reason": "r"}
+        sent = {"Content-Type": b"application/json", "Accept": b"application/json", "Headrace-Reason": "für Ann".encode()}
         answer = await follower.client.request(
             "POST", "/leader/a%2Fb%20c?x=1&forward=&y=%2F", content=b'{"a":1}', headers=sent
         )
@@ -80,7 +80,7 @@ async def test_the_leader_gets_the_request_as_it_was_sent() -> None:
     assert answer.status_code == 201
     assert found["worker"] == leader.id
     assert (found["target"], found["query"]) == ("/leader/a%2Fb%20c", "x=1&y=%2F&forward=true")
-    assert (found["body"], found["accept"], found["why"]) == ('{"a":1}', "application/json", "r")
+    assert (found["body"], found["accept"], found["why"]) == ('{"a":1}', "application/json", "für Ann")
     assert answer.headers["location"] == f"{follower.url}at/leader"
     assert answer.headers["content-type"] == "application/json"
     assert (leader.reads, follower.reads) == (0, 1), "the follower reads the change before it answers"
