@@ -29,7 +29,6 @@ Version = Callable[[str], str | None]
 _OLDEST_PYTHON = (3, 11)
 _MIN_OPEN_FILES = 1024  # enough for a thousand connectors
 _MIN_DISK = 500 * 1024 * 1024  # bytes: jars, Spark's files, the data of a small broker
-_REST_PORT, _BROKER_PORT = 8083, 9092
 
 
 def installed_version(package: str) -> str | None:
@@ -53,8 +52,8 @@ def check_machine(version: Version = installed_version) -> Iterator[CheckResult]
     yield _java()
     yield _pyspark(version)
     yield _jars()
-    yield _port(_REST_PORT, "the worker's REST API", "set another port in the worker's `listeners`")
-    yield _port(_BROKER_PORT, "the embedded broker", "the embedded cluster chooses another port itself")
+    yield _port(ports.REST_PORT, "the worker's REST API", "set another port in the worker's `listeners`")
+    yield _port(ports.KAFKA_PORT, "the embedded broker", "the embedded cluster chooses another port itself")
     yield _open_files()
     yield from (_folder(folder) for folder in (cache_folder(), state.state_folder().parent))
 

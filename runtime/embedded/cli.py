@@ -24,6 +24,8 @@ from collections.abc import Sequence
 
 from runtime.embedded.cluster import EmbeddedCluster, fetch_jars
 from runtime.embedded.errors import EmbeddedError
+from runtime.embedded.processes import ports
+from runtime.embedded.processes.ports import WantedPorts
 from runtime.embedded.state import ClusterPhase, ClusterState, StateFolder, state_folder
 from runtime.java.jvm.errors import JvmError
 
@@ -56,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PID",
         help="end the cluster when this and all other attached processes have ended",
     )
+    _add_ports(up)
     up.set_defaults(command=_up)
     down = verbs.add_parser("down", help="end the cluster and keep its data")
     down.set_defaults(command=_down)
@@ -64,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     status.set_defaults(command=_status)
     run = verbs.add_parser("run", help="run the cluster in the foreground until ^C")
     run.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
+    _add_ports(run)
     run.set_defaults(command=_run)
     detach = verbs.add_parser("detach")  # for the console only; without a help text it is not listed
     detach.add_argument("--pid", type=int, required=True, help="the process that `up --attach` recorded")
@@ -71,9 +75,33 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_ports(command: argparse.ArgumentParser) -> None:
+    for option, variable, usual in (
+        (ports.KAFKA_OPTION, ports.KAFKA_VARIABLE, ports.KAFKA_PORT),
+        (ports.REST_OPTION, ports.REST_VARIABLE, ports.REST_PORT),
+    ):
+        command.add_argument(
+            option,
+            type=_port,
+            metavar="PORT",
+            help=f"default: {variable} of the environment, or {usual} if it is free, or any free port",
+        )
+
+
+def _port(text: str) -> int:
+    try:
+        return ports.port_number(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not a port: use a number from 1 to 65535") from None
+
+
+def _wanted(arguments: argparse.Namespace) -> WantedPorts:
+    return WantedPorts.of(arguments.kafka_port, arguments.rest_port)
+
+
 def _up(arguments: argparse.Namespace) -> int:
     try:
-        up = _cluster().up(arguments.attach)
+        up = _cluster().up(arguments.attach, _wanted(arguments))
     except ProcessLookupError:
         _print_message(f"headrace: --attach {arguments.attach}: no process has this pid")
         return 2
@@ -101,7 +129,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
     if not arguments.detached:
         fetch_jars()
-    Supervisor(state_folder(), _print_message, stays=not arguments.detached).run()
+    Supervisor(state_folder(), _print_message, _wanted(arguments), stays=not arguments.detached).run()
     return 0
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from runtime.embedded.broker import broker
 from runtime.embedded.errors import EmbeddedError, NotRunningError, StartError
+from runtime.embedded.processes.ports import WantedPorts
 from runtime.embedded.processes.process import ProcessRef, spawn
 from runtime.embedded.processes.service import open_log
 from runtime.embedded.state import ClusterPhase, ClusterState, StateFolder
@@ -40,11 +41,11 @@ class EmbeddedCluster:
         self._state = StateFolder(folder)
         self._report = report
 
-    def up(self, attach: int | None) -> UpResult:
-        """Starts the cluster unless it is running, and waits until it is ready.
+    def up(self, attach: int | None, wanted: WantedPorts) -> UpResult:
+        """Starts the cluster with the wanted ports unless it is running, and waits until it is ready.
 
         With `attach`, the pid of a process that uses it, the cluster ends after the last attached process; without it,
-        the cluster runs until `down`. Raises EmbeddedError if the cluster cannot be started.
+        the cluster runs until `down`. Raises EmbeddedError if the cluster cannot be started, or runs on other ports.
         """
         with self._alone():
             running = self._running()
@@ -52,12 +53,14 @@ class EmbeddedCluster:
                 self._state.keep(False)
                 fetch_jars()
                 open_log(self._state.log)
+            else:
+                _check_ports(running, wanted)
             if attach is None:
                 self._state.keep(True)
             else:
                 self._state.attach(ProcessRef.of(attach))
             printed = self._state.log.stat().st_size if self._state.log.exists() else 0
-            starter = None if running else self._spawn()
+            starter = None if running else self._spawn(wanted)
             try:
                 return UpResult(self._wait_ready(starter, printed), running is None)
             except BaseException:
@@ -132,8 +135,8 @@ class EmbeddedCluster:
             time.sleep(0.05)
         raise StartError("another process is starting the embedded cluster, but has not finished in time")
 
-    def _spawn(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "runtime.embedded", "run", "--detached"]
+    def _spawn(self, wanted: WantedPorts) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "runtime.embedded", "run", "--detached", *wanted.options()]
         return spawn(command, self._state.log, ends_with_us=False)
 
     def _wait_ready(self, starter: subprocess.Popen[bytes] | None, printed: int) -> ClusterState:
@@ -164,6 +167,16 @@ class EmbeddedCluster:
         for line in whole.decode(errors="replace").splitlines():
             self._report(line)
         return printed + len(whole)
+
+
+def _check_ports(running: ClusterState, wanted: WantedPorts) -> None:
+    for name, port in (("broker", wanted.kafka), ("worker", wanted.rest)):
+        part = running.parts.get(name)
+        if port is not None and part is not None and not part.address.endswith(f":{port}"):
+            raise EmbeddedError(
+                f"the embedded cluster is running, with its {name} at {part.address} instead of port {port}: "
+                f"end it with `headrace embedded down` before you start it on other ports"
+            )
 
 
 def fetch_jars() -> None:

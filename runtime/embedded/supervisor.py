@@ -21,6 +21,7 @@ from runtime.demo.connectors import DemoFiles, create_once
 from runtime.embedded.broker.broker import Broker, BrokerConfig
 from runtime.embedded.errors import BusyError, StartError
 from runtime.embedded.processes import ports
+from runtime.embedded.processes.ports import WantedPorts
 from runtime.embedded.processes.process import ProcessRef
 from runtime.embedded.processes.service import Service, wait_ready
 from runtime.embedded.state import ClusterPart, ClusterPhase, ClusterState, StateFolder
@@ -68,8 +69,6 @@ class StopSignals:
             raise Stopped
 
 
-BROKER_PORT = 9092
-REST_PORT = 8083
 READY_TIMEOUT = 120.0
 _LEFTOVER_GRACE = 10.0
 _POLL_INTERVAL = 0.2
@@ -82,9 +81,10 @@ Report = Callable[[str], None]
 class Supervisor:
     """Runs the cluster of one state folder until a signal or, without `stays`, until no process is attached."""
 
-    def __init__(self, folder: Path, report: Report, *, stays: bool) -> None:
+    def __init__(self, folder: Path, report: Report, wanted: WantedPorts, *, stays: bool) -> None:
         self._state = StateFolder(folder)
         self._report = report
+        self._wanted = wanted
         self._stays = stays
         self._signals = StopSignals()
         self._demo = DemoFiles(folder / "demo")
@@ -121,10 +121,10 @@ class Supervisor:
 
     def _choose_ports(self) -> None:
         folder = self._state.folder
-        broker = BrokerConfig(folder / "broker", ports.choose(BROKER_PORT), ports.choose())
+        broker = BrokerConfig(folder / "broker", self._wanted.choose_kafka(), ports.choose())
         self._broker = Broker(broker, find_java())
         self._worker = EmbeddedWorker(
-            EmbeddedWorkerConfig(folder / "worker", ports.choose(REST_PORT), broker.bootstrap)
+            EmbeddedWorkerConfig(folder / "worker", self._wanted.choose_rest(), broker.bootstrap)
         )
 
     def _start(self) -> None:

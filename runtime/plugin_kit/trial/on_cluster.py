@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from runtime.api.connector import SinkConnector
 from runtime.embedded.cluster import EmbeddedCluster
 from runtime.embedded.errors import EmbeddedError
+from runtime.embedded.processes.ports import WantedPorts
 from runtime.embedded.state import plugins_folder, state_folder
 from runtime.pipeline.load import load_converter, load_converters
 from runtime.pipeline.preview.render import record_json
@@ -70,7 +71,7 @@ def _cluster() -> Iterator[tuple[str, str]]:
 
     cluster = EmbeddedCluster(state_folder(), report)
     try:
-        state = cluster.up(os.getpid()).state
+        state = cluster.up(os.getpid(), WantedPorts.of()).state
     except EmbeddedError as error:
         raise KitError(str(error)) from None
     try:

@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from runtime.embedded.processes import ports
 from runtime.embedded.processes.process import ProcessRef
 from runtime.embedded.state import ClusterPhase
 from tests.support.clusters import rest
 from tests.support.clusters.embedded import EmbeddedCommands
+from tests.support.free_ports import free_port
 from tests.support.waiting import soon, wait_until
 
 pytestmark = pytest.mark.slow
@@ -32,10 +34,13 @@ def embedded(tmp_path: Path) -> Iterator[EmbeddedCommands]:
 def test_up_status_demo_and_down(embedded: EmbeddedCommands) -> None:
     done = embedded.run("status")
     assert (done.returncode, done.stderr.count("\n")) == (5, 1)
-    up = embedded.run("up", "--json", "--attach", str(os.getpid()))
+    kafka, connect = free_port(), free_port()
+    embedded.env[ports.KAFKA_VARIABLE] = str(kafka)
+    up = embedded.run("up", "--json", "--attach", str(os.getpid()), "--rest-port", str(connect))
     assert up.returncode == 0, up.stderr
     assert _ready_seconds(up.stderr) <= soon(30)
     where = json.loads(up.stdout)
+    assert (where["bootstrap"], where["url"]) == (f"127.0.0.1:{kafka}", f"http://127.0.0.1:{connect}")
     assert where["started"] and rest.answers(f"{where['url']}/health")
     _assert_the_operator_keeps_it(embedded, where)
     table = embedded.ok("status").splitlines()
@@ -62,6 +67,8 @@ def _assert_the_operator_keeps_it(embedded: EmbeddedCommands, where: dict[str, A
     embedded.ok("detach", "--pid", str(os.getpid()))
     assert embedded.status()["kept"] is True
     assert embedded.run("up", "--attach", str(2**22 + 1)).returncode == 2
+    elsewhere = embedded.run("up", "--rest-port", str(free_port()))
+    assert elsewhere.returncode == 1 and f"its worker at {where['url']} instead" in elsewhere.stderr
 
 
 def _assert_the_demo_flows(sink: Path, url: str) -> None:
