@@ -39,7 +39,7 @@ _HEADERS = (
     b"Connection: upgrade\r\nUpgrade: websocket", b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c",
     b"Expect: 100-continue", b"Transfer-Encoding: chunked", b"Transfer-Encoding: gzip, chunked",
     b"Transfer-Encoding: identity", b"Content-Encoding: gzip", b"Authorization: Basic %%%", b"Authorization: Basic",
-    b"Authorization: Basic YTpi", b"Origin: http://localhost", b"Origin: null", b"Range: bytes=0-",
+    b"Authorization: Basic YTpi", b"Authorization: Basic \xff", b"Headrace-Reason: \xc3\xbc", b"Origin: http://localhost", b"Origin: null", b"Range: bytes=0-",
     b"X-Request-ID: " + b"r" * 5000, b"X: \xff\xfe\x80", b"X\0Y: z", b" folded: yes", b"no colon", b": no name",
     b"X-Connect-Authorization: eA==\r\nX-Connect-Request-Signature-Algorithm: HmacSHA256",
     b"Headrace-Caller: e30=.eA==",

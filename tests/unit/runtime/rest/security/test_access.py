@@ -55,7 +55,9 @@ async def test_the_role_that_a_request_needs(resources: list[Route], method: str
     assert f"User ann lacks the role {role.name.lower()}" in refused.json()["message"]
 
 
-@pytest.mark.parametrize("header", [b"Basic \x8c", b"Basic YTpi\xff", b"Basic %%%", b"Basic /w==", b"Basic YQ", b"\xff\xfe", b""])
+@pytest.mark.parametrize(
+    "header", [b"Basic \x8c", b"Basic YTpi\xff", b"Basic %%%", b"Basic /w==", b"Basic YQ", b"\xff\xfe", b""]
+)
 async def test_a_password_that_cannot_be_read_is_refused(resources: list[Route], header: bytes) -> None:
     transport = httpx.ASGITransport(BasicAuth(application(resources), Access({"a": "b"})))
     async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
