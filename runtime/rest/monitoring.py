@@ -17,8 +17,13 @@ from runtime.logs.lines import MAX_LINES, ConnectorLines
 from runtime.rest.forwarding.forwarding import Forwarding
 from runtime.rest.forwarding.peers import Peers
 from runtime.rest.guards import Health, starting, with_cause
+from runtime.rest.http.media import preferred
 from runtime.rest.http.parameters import path_name, task_number, whole_number
 from runtime.rest.http.responses import json_response
+
+TEXT, OPEN_METRICS = "text/plain", "application/openmetrics-text"
+METRICS = (TEXT, OPEN_METRICS)
+"""Media types of `GET /metrics`."""
 
 
 class WorkerHandlers:
@@ -44,9 +49,12 @@ class WorkerHandlers:
         """Liveness: answers whenever the process can, even while it waits for Kafka or its group."""
         return json_response({"status": "alive"})
 
-    async def metrics(self, _: Request) -> Response:
+    async def metrics(self, request: Request) -> Response:
         """Scrapers see why metrics are missing while the worker starts."""
-        return Response(await self._metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        families = await self._metrics.families()
+        if preferred(request.headers, METRICS) == OPEN_METRICS:
+            return Response(families.open_metrics(), media_type=f"{OPEN_METRICS}; version=1.0.0; charset=utf-8")
+        return Response(families.text(), media_type=f"{TEXT}; version=0.0.4; charset=utf-8")
 
 
 class ProgressHandlers:

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runtime.herder.errors import BadRequest
 from runtime.kafka.formats import java_ordered
-from runtime.rest.http.media import accepted, content_type
+from runtime.rest.http.media import accepted, content_type, preferred
 from runtime.rest.http.receiving import release
 from runtime.rest.http.responses import JSON, RouterError, error
 from runtime.rest.security.access import READ_ONLY, Role, check_role
@@ -26,11 +26,10 @@ _PARAMETERS = re.compile(";[^/]*")
 class Resource:
     """The endpoint of one path. A path with GET also answers HEAD, and every path answers OPTIONS (FACTS.md, 1)."""
 
-    def __init__(
-        self, produces: str = JSON, consumes: str = JSON, role: Role = Role.ADMIN, **handlers: Handler
-    ) -> None:
-        """`consumes` is empty if any type of body is accepted; `role` is required by methods other than GET."""
-        self._produces, self._consumes, self._role = produces, consumes, role
+    def __init__(self, *produces: str, consumes: str = JSON, role: Role = Role.ADMIN, **handlers: Handler) -> None:
+        """`produces` is JSON by default; a handler chooses from several types. `consumes` is empty if any type of body
+        is accepted; `role` is required by methods other than GET."""
+        self._produces, self._consumes, self._role = produces or (JSON,), consumes, role
         self._handlers = {method.upper(): handler for method, handler in handlers.items()}
         self.methods = frozenset(self._handlers)  # without HEAD and OPTIONS
         if "GET" in self._handlers:
@@ -58,7 +57,7 @@ class Resource:
         check_role(request.scope, self.needs(request.method))
         if self._consumes and not _is_of(request, self._consumes):
             raise RouterError(415)
-        if not _accepts(request, self._produces):
+        if preferred(request.headers, self._produces) is None:
             raise RouterError(406)
         return await handler(request)
 
@@ -102,10 +101,6 @@ def _path(scope: Scope) -> str:
     return path if path.endswith("//") or path == "/" else path.removesuffix("/")
 
 
-def _accepts(request: Request, media: str) -> bool:
-    return any(kind.meets(media) for kind in accepted(request.headers))
-
-
 def _is_of(request: Request, media: str) -> bool:
     """Whether the declared type of the body is this one; also true if the request declares none."""
     given = content_type(request.headers)
@@ -117,7 +112,7 @@ def _as_accepted(scope: Scope, send: Send) -> Send:
     try:
         first = accepted(Headers(scope=scope))[0]
     except BadRequest:
-        return send  # _accepts() refuses it
+        return send  # the resource refuses it
     parameters = [f"{name}={value}" for name, value in first.parameters if name != "q"]
     if f"{first.type}/{first.subtype}" != JSON or not parameters:
         return send

@@ -28,7 +28,7 @@ from runtime.rest.forwarding.forwarding import Forwarding
 from runtime.rest.forwarding.peers import Peers
 from runtime.rest.guards import Guards, Health
 from runtime.rest.internal import InternalHandlers
-from runtime.rest.monitoring import DiagnosticHandlers, ProgressHandlers, WorkerHandlers
+from runtime.rest.monitoring import METRICS, DiagnosticHandlers, ProgressHandlers, WorkerHandlers
 from runtime.rest.offsets import OffsetHandlers
 from runtime.rest.plugins import PluginHandlers
 from runtime.rest.preview import RecordHandlers
@@ -89,7 +89,7 @@ def routes(s: Services) -> Sequence[Route]:
         Route("/", Resource(consumes="", get=worker.root)),
         Route("/health", Resource(consumes="", get=worker.health)),
         Route("/health/live", Resource(consumes="", get=worker.alive)),
-        Route("/metrics", Resource("text/plain", get=worker.metrics)),
+        Route("/metrics", Resource(*METRICS, get=worker.metrics)),
         Route("/events", Resource("text/event-stream", get=ready(s.events.stream))),
         Route("/events/own", Resource(get=ready(s.events.own))),
         Route("/connectors", Resource(get=ready(connectors.list), post=leader(connectors.create))),

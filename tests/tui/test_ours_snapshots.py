@@ -68,12 +68,12 @@ def restarts() -> dict[str, object]:
 
 
 def metrics() -> str:
-    slots = "".join(f'headrace_slot_task_count{{slot="{slot}"}} {12 - slot}\n' for slot in range(3))
+    slots = "".join(f'headrace_slot_tasks{{slot="{slot}"}} {12 - slot}\n' for slot in range(3))
     one = 'kafka_connect_sink_task_metrics_sink_record_send_total{connector="a",task="0"} 1234567\n'
     lag = 'headrace_sink_record_lag{connector="a",task="0"} 60\n'
     stalled = 'headrace_task_stalled{connector="a",task="0"} 1\n'
     families = {
-        "headrace_slot_task_count": slots,
+        "headrace_slot_tasks": slots,
         "kafka_connect_sink_task_metrics_sink_record_send_total": one,
         "headrace_sink_record_lag": lag,
         "headrace_task_stalled": stalled,

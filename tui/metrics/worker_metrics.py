@@ -36,7 +36,7 @@ def worker_metrics(text: str) -> WorkerMetrics:
     """Parses only the needed families, since the text of many tasks has megabytes."""
     lags = [value for _, value in samples(text, "headrace_sink_record_lag")]
     return WorkerMetrics(
-        slots=_by_slot(text, "headrace_slot_task_count"),
+        slots=_by_slot(text, "headrace_slot_tasks"),
         written=sum(value for name in WRITTEN for _, value in samples(text, f"kafka_connect_{name}")),
         lag=int(sum(lags)) if lags else None,
         failed=_total(text, f"kafka_connect_{FAILED}"),

@@ -1,4 +1,5 @@
-"""Metrics of the worker in Prometheus' text format: Apache Connect's names in snake case, and Headrace's own."""
+"""Metrics of the worker in Prometheus' text format or as OpenMetrics: Apache Connect's names in snake case, and
+Headrace's own, which follow the rules of promtool."""
 
 from __future__ import annotations
 
@@ -93,7 +94,7 @@ class MetricFamilies:
     """Collects samples, in any order."""
 
     def __init__(self) -> None:
-        self._heads: dict[str, str] = {}
+        self._heads: dict[str, tuple[str, str]] = {}  # kind and help text
         self._samples: dict[str, list[str]] = {}
 
     def gauge(self, name: str, labels: Labels, value: float | None, help_text: str) -> None:
@@ -105,17 +106,33 @@ class MetricFamilies:
         self._add(name, "counter", labels, value, help_text)
 
     def text(self) -> str:
-        """All families, in the order of their first samples."""
-        return "".join(self._heads[name] + "".join(self._samples[name]) for name in self._heads)
+        """All families in Prometheus' text format 0.0.4, in the order of their first samples."""
+        return "".join(
+            f"# HELP {name} {_escaped(text)}\n# TYPE {name} {kind}\n{''.join(self._samples[name])}"
+            for name, (kind, text) in self._heads.items()
+        )
+
+    def open_metrics(self) -> str:
+        """The same as OpenMetrics 1.0, where a counter has the suffix `_total`, which its family lacks. Apache's
+        counters without it are of type unknown, so that their names are the same in both formats."""
+        return "".join([*(self._open_metrics(name) for name in self._heads), "# EOF\n"])
+
+    def _open_metrics(self, name: str) -> str:
+        kind, text = self._heads[name]
+        family = name
+        if kind == "counter":
+            family, kind = (name.removesuffix("_total"), kind) if name.endswith("_total") else (name, "unknown")
+        samples = "".join(self._samples[name])
+        return f"# HELP {family} {_quoted(text)}\n# TYPE {family} {kind}\n{samples}"
 
     def _add(self, short: str, kind: str, labels: Labels, value: float | None, help_text: str) -> None:
         if value is None:
             return
         name = short if short.startswith("headrace_") else PREFIX + short
         if name not in self._heads:
-            self._heads[name] = f"# HELP {name} {_help(help_text)}\n# TYPE {name} {kind}\n"
+            self._heads[name] = kind, help_text
             self._samples[name] = []
-        inner = ",".join(f'{key}="{_escaped(str(text))}"' for key, text in labels.items())
+        inner = ",".join(f'{key}="{_quoted(str(text))}"' for key, text in labels.items())
         self._samples[name].append(f"{name}{{{inner}}} {_number(value)}\n" if inner else f"{name} {_number(value)}\n")
 
 
@@ -123,23 +140,23 @@ def _number(value: float) -> str:
     return str(int(value)) if value == int(value) else f"{value:.3f}"
 
 
-def _help(text: str) -> str:
+def _escaped(text: str) -> str:
     return text.replace("\\", r"\\").replace("\n", r"\n")
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+def _quoted(text: str) -> str:
+    return _escaped(text).replace('"', r"\"")
 
 
 CACHE_SECONDS = 1.0
-"""Seconds for which the same text is returned to all requests."""
+"""Seconds for which all requests get the same values."""
 
 _YIELD_EVERY = 100  # connectors after which other work of the event loop may run
 _TASK_STATES = (State.RUNNING, State.PAUSED, State.FAILED, State.UNASSIGNED, State.RESTARTING)
 
 
 class Metrics:
-    """Builds the text on request from the boards; counts nothing itself. Event loop only."""
+    """Collects the values on request from the boards; counts nothing itself. Event loop only."""
 
     def __init__(
         self, herder: Herder, statuses: StatusStore, board: StatusBoard, engine: Engine, stalls: Stalls,
@@ -150,14 +167,14 @@ class Metrics:
         self._engine, self._stalls, self._restarts, self._ready = engine, stalls, restarts, ready
         self._policy, self._limit_of = policy, limit_of
         self._made = float("-inf")
-        self._making: asyncio.Task[str] | None = None
+        self._making: asyncio.Task[MetricFamilies] | None = None
 
-    async def text(self) -> str:
+    async def families(self) -> MetricFamilies:
         if self._making is None or (self._making.done() and time.monotonic() - self._made > CACHE_SECONDS):
             self._making = asyncio.create_task(self._make())
         return await asyncio.shield(self._making)
 
-    async def _make(self) -> str:
+    async def _make(self) -> MetricFamilies:
         families = MetricFamilies()
         names = self._herder.connectors()
         self._worker(families, len(names))
@@ -168,7 +185,7 @@ class Metrics:
                 stored = self._herder.stored(name)
                 self._connector(families, stored, await self._herder.type(stored.config))
         self._made = time.monotonic()
-        return families.text()
+        return families
 
     def _worker(self, f: MetricFamilies, connectors: int) -> None:
         slots = self._engine.slots
@@ -188,7 +205,7 @@ class Metrics:
         f.gauge("headrace_slots_without_core", {}, without_core, "Slots that wait for a core of the Spark cluster.")
         for slot in slots:
             own = {"slot": slot.slot}
-            f.gauge("headrace_slot_task_count", own, len(slot.tasks), "Tasks that a slot runs.")
+            f.gauge("headrace_slot_tasks", own, len(slot.tasks), "Tasks that a slot runs.")
             f.gauge("headrace_slot_memory_bytes", own, slot.memory, "Memory of a slot and its JVM for Java plugins.")
             if slot.java_memory:
                 f.gauge("headrace_slot_java_memory_bytes", own, slot.java_memory, "Memory of a slot's JVM.")
@@ -242,7 +259,7 @@ def _task(f: MetricFamilies, kind: str, labels: Labels, meter: TaskMeter, runs: 
     f.counter(f"{commits}_success_total", labels, meter.total("commits"), "Offset commits that succeeded.")
     f.counter(f"{commits}_failure_total", labels, meter.total("commit_failures"), "Offset commits that failed.")
     if (at := meter.value("progress_at")) is not None and at >= 0:
-        f.gauge("headrace_task_last_write_timestamp_ms", labels, at, "When the task last wrote a record.")
+        f.gauge("headrace_task_last_write_timestamp_seconds", labels, at / 1000, "When the task last wrote a record.")
     sink = kind == "sink"
     prefix, batch = ("sink_task_metrics", "put_batch") if sink else ("source_task_metrics", "poll_batch")
     names = ("sink_record_read", "sink_record_send") if sink else ("source_record_poll", "source_record_write")
@@ -254,7 +271,7 @@ def _task(f: MetricFamilies, kind: str, labels: Labels, meter: TaskMeter, runs: 
     average = meter.total("batch_ms") / batches if batches else 0.0
     f.gauge(f"{prefix}_{batch}_avg_time_ms", labels, average, "Average time of a batch.")
     f.gauge(f"{prefix}_{batch}_max_time_ms", labels, meter.value("longest_ms"), "Longest time of a batch.")
-    f.counter(f"headrace_{batch}_time_ms_total", labels, meter.total("batch_ms"), "Time of all batches.")
+    f.counter(f"headrace_{batch}_seconds_total", labels, meter.total("batch_ms") / 1000, "Time of all batches.")
     f.counter(f"headrace_{batch}_total", labels, batches, "Batches.")
     for plugin in FALLBACKS:
         if count := meter.total(f"fallbacks_{plugin}"):
@@ -263,7 +280,7 @@ def _task(f: MetricFamilies, kind: str, labels: Labels, meter: TaskMeter, runs: 
             f.counter("headrace_task_record_by_record_batches_total", why, count, help_text)
     if throttled := meter.total("throttled_ms"):
         help_text = "Time for which the rate limit has delayed a task."
-        f.counter("headrace_task_throttled_time_ms_total", labels, throttled, help_text)
+        f.counter("headrace_task_throttled_seconds_total", labels, throttled / 1000, help_text)
     if transactions := meter.total("transactions"):
         _transactions(f, labels, meter, transactions)
     if runs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers
@@ -26,10 +26,24 @@ class Media:
     subtype: str
     parameters: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def quality(self) -> float:
+        """From 0 to 1; of a range in `Accept`."""
+        return next((float(value.strip('"').rstrip(".") or 0) for name, value in self.parameters if name == "q"), 1.0)
+
     def meets(self, media: str) -> bool:
         """Whether this is the given type, or a range that contains it."""
         kind, _, subkind = media.partition("/")
         return self.type in (kind, "*") and self.subtype in (subkind, "*")
+
+
+def preferred(headers: Headers, offers: Sequence[str]) -> str | None:
+    """The offered type with the highest quality, the first of several; None if the client accepts none. Raises
+    BadRequest for a malformed header."""
+    ranges = accepted(headers)
+    qualities = {offer: [media.quality for media in ranges if media.meets(offer)] for offer in offers}
+    acceptable = [offer for offer in offers if qualities[offer]]
+    return max(acceptable, key=lambda offer: max(qualities[offer]), default=None)
 
 
 def content_type(headers: Headers) -> Media | None:

@@ -114,7 +114,7 @@ def _responses(o: ApiOperation) -> Iterator[tuple[int, dict[str, Any]]]:
     for status, schema in o.responses.items():
         response: dict[str, Any] = {"description": "Success.", "headers": headers}
         if schema:
-            response["content"] = {o.produces: {"schema": ref(schema)}}
+            response["content"] = {media: {"schema": ref(schema)} for media in o.produces}
         if o.links and status == 201:
             response["links"] = _links(o.links)
         yield status, response

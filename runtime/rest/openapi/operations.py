@@ -40,7 +40,7 @@ class ApiOperation:
     headers: Mapping[str, Schema] = field(default_factory=dict)
     body: str = ""
     body_required: bool = True
-    produces: str = JSON
+    produces: tuple[str, ...] = (JSON,)
     links: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -72,7 +72,7 @@ OPERATIONS: tuple[ApiOperation, ...] = (
     ApiOperation("GET", "/openapi.json", "openapi", "This document", {200: "Document"}),
     ApiOperation(
         "GET", "/events", "events", "Events of connectors and tasks as they happen (server-sent events)",
-        {200: "Events"}, (503,), headers={"Last-Event-ID": TEXT}, produces="text/event-stream",
+        {200: "Events"}, (503,), headers={"Last-Event-ID": TEXT}, produces=("text/event-stream",),
     ),
     ApiOperation(
         "GET", "/events/own", "ownEvents", "Internal: notices and progress of this worker alone", {200: "OwnEvents"},
@@ -80,7 +80,7 @@ OPERATIONS: tuple[ApiOperation, ...] = (
     ),
     ApiOperation(
         "GET", "/metrics", "metrics", "Worker, connectors and tasks in Prometheus' text format", {200: "Metrics"},
-        produces="text/plain",
+        produces=("text/plain", "application/openmetrics-text"),
     ),
     ApiOperation(
         "GET", "/connectors", "connectors", "Names of all connectors; with `expand` their status and info",

@@ -203,7 +203,7 @@ def test_a_rate_limit_is_shown_and_changes_while_the_task_runs(
     now, task = metrics(connect), f'connector="{name}",task="0"'
     assert now["headrace_task_restarts_total"][task] == 0
     assert now["headrace_rate_limit_records"][f'connector="{name}"'] == 100_000
-    assert now["headrace_task_throttled_time_ms_total"][task] > 0
+    assert now["headrace_task_throttled_seconds_total"][task] > 0
     status, answer = connect.request("PATCH", f"/connectors/{name}/config", {"headrace.rate.records": "fast"})
     assert status == 400
     assert "headrace.rate.records" in answer["message"]

@@ -9,10 +9,10 @@ TEXT = r"""# HELP headrace_slots Slots that are up.
 headrace_slots 2
 # TYPE headrace_slots_without_core gauge
 headrace_slots_without_core 3
-# HELP headrace_slot_task_count Tasks that a slot runs.
-# TYPE headrace_slot_task_count gauge
-headrace_slot_task_count{slot="0"} 3
-headrace_slot_task_count{slot="11"} 2
+# HELP headrace_slot_tasks Tasks that a slot runs.
+# TYPE headrace_slot_tasks gauge
+headrace_slot_tasks{slot="0"} 3
+headrace_slot_tasks{slot="11"} 2
 # HELP headrace_task_stalled Whether a task with work to do does none.
 # TYPE headrace_slot_memory_bytes gauge
 headrace_slot_memory_bytes{slot="0"} 100

@@ -72,11 +72,8 @@ async def test_the_leader_gets_the_request_as_it_was_sent() -> None:
     async with worker_group(2) as workers:
         await serve(workers)
         leader, follower = workers
-        sent = {
-            "Content-Type": b"application/json",
-            "Accept": b"application/json",
-            "Headrace-Reason": "für Ann".encode(),
-        }
+        reason = (b"Headrace-Reason", "für Ann".encode())
+        sent = [(b"Content-Type", b"application/json"), (b"Accept", b"application/json"), reason]
         answer = await follower.client.request(
             "POST", "/leader/a%2Fb%20c?x=1&forward=&y=%2F", content=b'{"a":1}', headers=sent
         )

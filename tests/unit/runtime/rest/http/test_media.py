@@ -6,7 +6,8 @@ import pytest
 from starlette.datastructures import Headers
 
 from runtime.herder.errors import BadRequest
-from runtime.rest.http.media import Media, accepted, content_type
+from runtime.rest.http.media import Media, accepted, content_type, preferred
+from runtime.rest.monitoring import METRICS, OPEN_METRICS, TEXT
 
 JSON = "application/json"
 
@@ -16,7 +17,7 @@ def refusal(text: str) -> Media | None:
 
 
 def accepts(text: str, media: str = JSON) -> bool:
-    return any(m.meets(media) for m in accepted(Headers({"accept": text})))
+    return preferred(Headers({"accept": text}), [media]) is not None
 
 
 @pytest.mark.parametrize(
@@ -85,3 +86,19 @@ def test_a_long_header_is_refused_at_once() -> None:
 def test_several_accept_headers_are_one_list() -> None:
     headers = Headers(raw=[(b"accept", b"text/html"), (b"accept", b"application/json;q=0.3;charset=utf-8")])
     assert accepted(headers)[1] == Media("application", "json", (("q", "0.3"), ("charset", "utf-8")))
+
+
+@pytest.mark.parametrize(
+    ("text", "media"),
+    [
+        ("application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", OPEN_METRICS),
+        ("application/openmetrics-text", OPEN_METRICS),
+        ("text/plain;q=.9, application/openmetrics-text;q=.8", TEXT),
+        ("*/*", TEXT),
+        ("text/*;q=1.", TEXT),
+        ("", TEXT),
+        ("text/html", None),
+    ],
+)
+def test_the_type_of_metrics(text: str, media: str | None) -> None:
+    assert preferred(Headers({"accept": text}), METRICS) == media

@@ -61,7 +61,7 @@ async def test_the_role_that_a_request_needs(resources: list[Route], method: str
 async def test_a_password_that_cannot_be_read_is_refused(resources: list[Route], header: bytes) -> None:
     transport = httpx.ASGITransport(BasicAuth(application(resources), Access({"a": "b"})))
     async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
-        refused = await client.get("/connectors", headers={"Authorization": header})
+        refused = await client.get("/connectors", headers={b"Authorization": header})
     assert refused.status_code == 401
 
 
