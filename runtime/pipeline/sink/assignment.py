@@ -254,8 +254,23 @@ class PartitionAssignment:
             _log.error("Offsets could not be committed within %.1f s", self._spec.flush_timeout)
 
     def _on_assign(self, consumer: Consumer, partitions: list[KafkaPartition]) -> None:
+        """Partitions that cannot be opened are not assigned. Without a call the client would assign them itself: it
+        would read them, and end the process if the broker does not support OffsetFetch (librdkafka issue 4789)."""
+        opened: list[KafkaPartition] = []
+        try:
+            if not self._finished:
+                opened = self._open(consumer, partitions)
+        finally:
+            (consumer.incremental_assign if self._incremental else consumer.assign)(opened)
         if self._finished:
             return
+        # A partition revoked while paused may still be paused in the client.
+        self._apply_pauses([TopicPartition(p.topic, p.partition) for p in opened])
+        self._report_member(consumer)
+        _log.info("Assigned: %s", ", ".join(f"{p.topic}-{p.partition} at {p.offset}" for p in opened) or "nothing")
+
+    def _open(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
+        """Returns the partitions at their starting offsets."""
         reset = str(self._spec.consumer.get("auto.offset.reset", "earliest"))
         resolved = starting_offsets(consumer, partitions, reset, self._control)
         new = {TopicPartition(p.topic, p.partition): max(p.offset, 0) for p in resolved}
@@ -268,10 +283,7 @@ class PartitionAssignment:
             with self._control.calling("open"):
                 self._task.open(list(new))
             self._apply_open_seeks(resolved)
-        (consumer.incremental_assign if self._incremental else consumer.assign)(resolved)
-        self._apply_pauses(new)  # a partition revoked while paused may still be paused in the client
-        self._report_member(consumer)
-        _log.info("Assigned: %s", ", ".join(f"{p.topic}-{p.partition} at {p.offset}" for p in resolved) or "nothing")
+        return resolved
 
     def _apply_open_seeks(self, resolved: Sequence[KafkaPartition]) -> None:
         """Apply the seeks of open() before anything is read: the task may store its positions itself."""

@@ -18,7 +18,9 @@ _log = logging.getLogger(__name__)
 
 _REQUEST_TIMEOUT = 10.0  # seconds for one request to the broker
 _FIRST_RETRY_DELAY, _MAX_RETRY_DELAY = 0.1, 2.0  # seconds between two attempts
-_DENIED = ("GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
+_FINAL = (
+    "GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "_UNSUPPORTED_FEATURE",
+)  # fmt: skip
 _UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC")
 
 
@@ -35,7 +37,7 @@ def starting_offsets(
         try:
             return _offsets(consumer, partitions, reset)
         except KafkaException as error:
-            if error.args[0].name() in _DENIED:
+            if error.args[0].name() in _FINAL:
                 raise
             _log.warning("Committed offsets could not be read, retrying: %s", error.args[0].str())
         if control.stopping:

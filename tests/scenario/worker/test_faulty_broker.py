@@ -56,6 +56,13 @@ def test_offsets_are_read_when_the_coordinator_has_moved(cases: FaultCases, call
     assert [found.error for found in run.outcomes] == ["ok"]
 
 
+def test_a_broker_without_committed_offsets_does_not_end_the_process(cases: FaultCases) -> None:
+    """librdkafka reads the offsets of partitions that it assigns by itself without a check (issue 4789)."""
+    run = cases.run([("sink_task", Fault(OFFSET_FETCH, Damage.UNSUPPORTED))])
+    _check(run, _QUICK_LIMIT)
+    assert "committed offsets" in run.outcomes[0].error, run.outcomes
+
+
 @pytest.mark.parametrize("call", ["topic_creation", "storage"])
 def test_topics_are_created_when_the_controller_has_moved(cases: FaultCases, call: str) -> None:
     run = cases.run([(call, Fault(CREATE_TOPICS, Damage.CODE, NOT_CONTROLLER, times=1))], LONG)

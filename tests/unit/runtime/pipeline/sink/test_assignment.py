@@ -29,6 +29,7 @@ class SlowGroup:
     """Answers commits when the test calls on_commit(), which is not possible with a broker."""
 
     def __init__(self) -> None:
+        self.assigned: list[list[int]] = []
         self.commits: list[dict[int, int]] = []
         self.paused: set[int] = set()
 
@@ -41,7 +42,8 @@ class SlowGroup:
 
     def poll(self, timeout: float) -> None: ...
 
-    def incremental_assign(self, partitions: list[Any]) -> None: ...
+    def incremental_assign(self, partitions: list[Any]) -> None:
+        self.assigned.append([p.partition for p in partitions])
 
     def pause(self, partitions: list[Any]) -> None:
         self.paused.update(p.partition for p in partitions)
@@ -177,6 +179,8 @@ def test_a_cooperative_rebalance_flushes_and_closes_only_what_is_revoked() -> No
     calls.clear()
     assignment.finish()
     assert calls == [("preCommit", {0: 110, 3: 100}), ("close", [0, 3]), ("commit", {0: 110, 3: 100})]
+    assignment.callbacks["on_assign"](consumer, kafka(4))
+    assert consumer.assigned == [[0, 1, 2], [3], [], []], "the task has ended"
 
 
 def test_offsets_of_partitions_that_cannot_be_closed_are_not_committed() -> None:
@@ -220,6 +224,7 @@ def test_requests_to_a_silent_coordinator_end_with_the_lease_or_a_stop() -> None
     with pytest.raises(StoppedError):
         on_assign(consumer, [KafkaPartition("t", 0)])
     assert context.positions == {}
+    assert consumer.assigned == [[]], "otherwise the client would assign the partitions itself"
 
 
 class Fetched:
