@@ -9,6 +9,7 @@ HeadraceError                  1
     ├── NotFound               3  404
     ├── Conflict               4  409: a rebalance, or a name that exists
     ├── WrongState             4  offsets of a connector that is not STOPPED
+    ├── Unsupported            9  the worker's version of Connect cannot do it
     ├── BadRequest             1  any other 4xx
     └── ServerError            1  5xx
         └── MalformedResponse    1  a response that violates the Connect REST API
@@ -24,7 +25,7 @@ from contextlib import contextmanager
 
 from tui.formatting import MESSAGE_LENGTH, cut, joined_lines, one_line
 
-DONE, FAILED, USAGE, NOT_FOUND, CONFLICT, UNREACHABLE, TIMED_OUT, READ_ONLY, PENDING = range(9)
+DONE, FAILED, USAGE, NOT_FOUND, CONFLICT, UNREACHABLE, TIMED_OUT, READ_ONLY, PENDING, UNSUPPORTED = range(10)
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
@@ -91,6 +92,15 @@ class Conflict(Refused):
 
 class WrongState(Refused):
     exit_code = CONFLICT
+
+
+class Unsupported(Refused):
+    """The worker's version of Connect cannot do it; known from its version, before or after a refusal."""
+
+    exit_code = UNSUPPORTED
+
+    def __init__(self, message: str, advice: str = "", status: int = 501) -> None:
+        super().__init__(message, status, advice)
 
 
 class BadRequest(Refused):

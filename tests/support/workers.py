@@ -118,7 +118,7 @@ def our_worker(folder: Path, bootstrap: str, overrides: Mapping[str, str]) -> Wo
     port = free_port()
     group = unique("workers")
     partitions = {"offset.storage.partitions": "5", "status.storage.partitions": "2"}
-    properties = {**_properties(group, port, bootstrap), **partitions, **overrides}
+    properties = {**worker_properties(group, port, bootstrap), **partitions, **overrides}
     file = write_properties(folder / f"{group}.properties", properties)
     command = [sys.executable, "-m", "runtime", "worker", "distributed", str(file)]
     return WorkerProcess(command, port, folder / f"{group}.log", properties)
@@ -129,14 +129,14 @@ def java_worker(
 ) -> WorkerProcess:
     """Apache's distributed worker 4.3, not started yet, with its file connectors as plugins. `jvm`: its options."""
     java, port, group = java_connect(folder, jvm), free_port(), unique("java-connect")
-    properties = {**_properties(group, port, bootstrap), **java.worker_properties(overrides)}
+    properties = {**worker_properties(group, port, bootstrap), **java.worker_properties(overrides)}
     file = write_properties(folder / f"{group}.properties", properties)
     command = [*java.command, "org.apache.kafka.connect.cli.ConnectDistributed", str(file)]
     return WorkerProcess(command, port, folder / f"{group}.log", properties, java.archive)
 
 
-def _properties(group: str, port: int, bootstrap: str) -> dict[str, str]:
-    """The properties that both kinds of workers have."""
+def worker_properties(group: str, port: int, bootstrap: str) -> dict[str, str]:
+    """The properties that all workers have."""
     return {
         "bootstrap.servers": bootstrap,
         "group.id": group,

@@ -39,11 +39,10 @@ class BackupDocument(NamedTuple):
     connectors: Mapping[str, SavedConnector]
 
 
-def saved(connector: Connector, offsets: Json) -> SavedConnector:
-    """A connector with its offsets, as the REST API describes them. A connector that is neither paused nor stopped is
-    to run, even if it has failed."""
+def saved(connector: Connector, offsets: tuple[Offset, ...]) -> SavedConnector:
+    """A connector with its offsets. A connector that is neither paused nor stopped is to run, even if it has failed."""
     state = connector.state if connector.state in STATES else "RUNNING"
-    return SavedConnector(connector.name, connector.type, state, connector.config, model.offsets(offsets))
+    return SavedConnector(connector.name, connector.type, state, connector.config, offsets)
 
 
 def text(document: BackupDocument) -> str:

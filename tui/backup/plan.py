@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -44,6 +44,7 @@ class RestoreOptions(NamedTuple):
     overwrite: bool = False
     offsets: bool = True
     stopped: bool = False  # leave all connectors STOPPED
+    halted: str = "STOPPED"  # the state of those that were STOPPED; PAUSED on a cluster that cannot stop connectors
 
 
 class RestoreStep(NamedTuple):
@@ -123,14 +124,14 @@ def _shown(change: OffsetChange) -> str:
 
 def step(saved: SavedConnector, now: SavedConnector | None, options: RestoreOptions) -> RestoreStep:
     """The step for a connector, which is `now` on the cluster."""
-    state = "STOPPED" if options.stopped else saved.state
+    state = options.halted if options.stopped or saved.state == "STOPPED" else saved.state
     if now is None:
         new = tuple(offset_changes((), saved.offsets)) if options.offsets else ()
         return RestoreStep(
             saved, RestoreAction.CREATE, state, None, config_changes({}, saved.config), new, saved.config
         )
     config = config_changes(now.config, saved.config)
-    offsets = _offset_differences(saved, now) if options.offsets else ()
+    offsets = offset_differences(saved.offsets, now.offsets) if options.offsets else ()
     step = RestoreStep(saved, RestoreAction.KEEP, state, now.state, config, offsets, merged(now.config, config))
     if not config and not offsets and now.state == state:
         return step
@@ -140,11 +141,11 @@ def step(saved: SavedConnector, now: SavedConnector | None, options: RestoreOpti
     return step._replace(action=RestoreAction.FINISH if interrupted else RestoreAction.SKIP)
 
 
-def _offset_differences(saved: SavedConnector, now: SavedConnector) -> tuple[OffsetChange, ...]:
+def offset_differences(saved: Sequence[Offset], now: Sequence[Offset]) -> tuple[OffsetChange, ...]:
     """Changes after which the connector has the offsets of the backup and no others."""
-    kept = {partitions.key(entry.partition) for entry in saved.offsets}
-    others = [Offset(entry.partition, None) for entry in now.offsets if partitions.key(entry.partition) not in kept]
-    return tuple(offset_changes(now.offsets, [*saved.offsets, *others]))
+    kept = {partitions.key(entry.partition) for entry in saved}
+    others = [Offset(entry.partition, None) for entry in now if partitions.key(entry.partition) not in kept]
+    return tuple(offset_changes(now, [*saved, *others]))
 
 
 def masks(config: Mapping[str, str]) -> list[str]:

@@ -3,7 +3,8 @@
     create STOPPED (or stop, and replace the config) → set the offsets → resume or pause
 
 A connector runs only after its offsets have been set, and whatever fails leaves it STOPPED, so that the same restore
-can be run again and continues.
+can be run again and continues. Before Connect 3.7 a new connector runs for a moment until it is stopped: the offsets
+that it writes are removed. Before 3.5 it is paused.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Awaitable
 from typing import NamedTuple, TypeVar
 
 from tui import model
-from tui.backup.plan import RestoreAction, RestoreStep
+from tui.backup.plan import RestoreAction, RestoreStep, offset_differences
 from tui.client.client import Connect
-from tui.errors import BadRequest, HeadraceError, NotFound, TimedOut
+from tui.config import creating
+from tui.errors import HeadraceError, NotFound, TimedOut
 from tui.formatting import counted
 from tui.offsets import partitions
 from tui.offsets.change_store import ChangeStore
@@ -66,14 +68,10 @@ class ConnectorRestore(NamedTuple):
             lock.release()
 
     async def _create(self) -> None:
-        body = {"name": self.step.name, "config": dict(self.step.written), "initial_state": "STOPPED"}
-        try:
-            await self.connect.create(body)
-        except BadRequest as error:
-            if "initial_state" in error.message:
-                error.advice = "creating connectors STOPPED needs Connect 3.7 or newer: update the workers"
-            raise
-        await _advised(self._until_stopped())
+        new = await creating.new_state(self.connect, "STOPPED")
+        await creating.create(self.connect, {"name": self.step.name, "config": dict(self.step.written)}, new)
+        if new.state == "STOPPED":
+            await _advised(self._until_stopped())
 
     async def _stop(self) -> None:
         self.report("stopping the connector")
@@ -97,12 +95,17 @@ class ConnectorRestore(NamedTuple):
     async def _set_offsets(self) -> str:
         step = self.step
         self.report(f"setting {counted(len(step.offsets), 'offset')}")
-        plan = OffsetPlan(step.name, None, step.offsets, "STOPPED", why=self.reason)
+        changes = step.offsets
+        if step.action is RestoreAction.CREATE:  # it may have run until it was stopped
+            changes = offset_differences(step.saved.offsets, model.offsets(await self.connect.offsets(step.name)))
+        text = f"{counted(len(step.offsets), 'offset')} set"
+        if not changes:  # a group of this name had them already
+            return text
+        plan = OffsetPlan(step.name, None, changes, "STOPPED", why=self.reason)
         done = await carry_out(plan, self.connect, self.change_store, self.report, self.clock)
         if done.trouble or done.differing:
             problem = f"after reading back, {len(done.differing)} of {len(step.offsets)} offsets differ"
             raise HeadraceError(done.trouble or problem)
-        text = f"{counted(len(step.offsets), 'offset')} set"
         by_hand = partitions.by_hand(done.verdict)
         return f"{text} ({by_hand})" if by_hand else text
 

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tui import model
+from tui.client import versions
 from tui.client.calls import NO_ORIGIN, ApiCall, Json, RequestOrigin, Transport
 from tui.client.checking import Response, fitting, listed
 from tui.client.responses import (
@@ -40,7 +41,8 @@ from tui.client.responses import (
     ValidationResponse,
     WorkersResponse,
 )
-from tui.errors import Conflict
+from tui.client.versions import Feature
+from tui.errors import Conflict, Refused, Unsupported
 from tui.scrubbing import without_user
 
 EXPANDED_LIST = "/connectors?expand=status&expand=info"
@@ -71,13 +73,32 @@ class Connect:
         self, transport: Transport, guard: Callable[[ApiCall], None] = _allow, notice: Callable[[str], None] = _silent
     ) -> None:
         self.transport, self.guard, self.notice = transport, guard, notice
+        self._version: str | None = None  # None until `GET /` was read
 
     @property
     def url(self) -> str:
         return without_user(self.transport.url)
 
     async def root(self) -> RootResponse:
-        return await self._checked("GET", "/", RootResponse)
+        root = await self._checked("GET", "/", RootResponse)
+        self._version = root.get("version") or ""
+        return root
+
+    async def missing(self, feature: Feature) -> str:
+        """The reason why the worker's version cannot do it; empty if it can, or if the version is unknown."""
+        return versions.missing(feature, await self._known_version())
+
+    async def require(self, feature: Feature) -> None:
+        """Raises Unsupported if the worker's version cannot do it."""
+        versions.require(feature, await self._known_version())
+
+    async def _known_version(self) -> str:
+        if self._version is None:
+            try:
+                await self.root()
+            except Refused:
+                return ""
+        return self._version or ""
 
     async def expanded(self) -> dict[str, ListedResponse]:
         """`{name: {"status": …, "info": …}}` in one request; workers before 2.3 need one for each connector."""
@@ -99,7 +120,8 @@ class Connect:
         return await self._checked("GET", "/connectors", list[str])
 
     async def create(self, body: Mapping[str, Json]) -> object:
-        return await self._send("POST", "/connectors", body)
+        feature = versions.INITIAL_STATE if "initial_state" in body else None
+        return await self._send("POST", "/connectors", body, feature=feature)
 
     async def info(self, name: str) -> InfoResponse:
         return await self._checked("GET", _of(name), InfoResponse)
@@ -121,17 +143,17 @@ class Connect:
         return await self._checked("GET", _of(name, "tasks"), list[TaskResponse])
 
     async def topics(self, name: str) -> dict[str, TopicsResponse]:
-        return await self._checked("GET", _of(name, "topics"), dict[str, TopicsResponse])
+        return await self._checked("GET", _of(name, "topics"), dict[str, TopicsResponse], feature=versions.TOPICS)
 
     async def reset_topics(self, name: str) -> None:
-        await self._send("PUT", _of(name, "topics/reset"))
+        await self._send("PUT", _of(name, "topics/reset"), feature=versions.TOPICS)
 
     async def logs(self, name: str, lines: int = 500) -> list[LoggedLine]:
         """The connector's last log lines, oldest first; Headrace workers only."""
         return await self._checked("GET", _of(name, f"logs?lines={lines}"), list[LoggedLine])
 
     async def stop(self, name: str) -> None:
-        await self._send("PUT", _of(name, "stop"))
+        await self._send("PUT", _of(name, "stop"), feature=versions.STOP)
 
     async def pause(self, name: str) -> None:
         await self._send("PUT", _of(name, "pause"))
@@ -140,8 +162,14 @@ class Connect:
         await self._send("PUT", _of(name, "resume"))
 
     async def restart(self, name: str, tasks: bool = False, only_failed: bool = False) -> object:
+        """Workers without KIP-745 ignore the parameters and restart the connector alone; its tasks follow."""
         query = f"?includeTasks={str(tasks).lower()}&onlyFailed={str(only_failed).lower()}"
-        return await self._send("POST", _of(name, "restart") + (query if tasks or only_failed else ""))
+        response = await self._send("POST", _of(name, "restart") + (query if tasks or only_failed else ""))
+        if response is None and tasks and await self.missing(versions.RESTART_TASKS):
+            for task in model.connector(name, await self.status(name)).tasks:
+                if task.state == "FAILED" or not only_failed:
+                    await self.restart_task(name, task.id)
+        return response
 
     async def restart_task(self, name: str, task: int) -> None:
         await self._send("POST", _of(name, f"tasks/{task}/restart"))
@@ -154,18 +182,20 @@ class Connect:
         return await self._send("DELETE", _of(name) + "?offsets=true", origin=origin)
 
     async def offsets(self, name: str) -> OffsetsResponse:
-        return await self._checked("GET", _of(name, "offsets"), OffsetsResponse)
+        return await self._checked("GET", _of(name, "offsets"), OffsetsResponse, feature=versions.GET_OFFSETS)
 
     async def offsets_in_detail(self, name: str) -> OffsetsResponse:
         """Headrace workers add `end` and `lag` for sinks, `age_ms` for sources; others ignore the parameter."""
-        return await self._checked("GET", _of(name, "offsets?detail=true"), OffsetsResponse)
+        path = _of(name, "offsets?detail=true")
+        return await self._checked("GET", path, OffsetsResponse, feature=versions.GET_OFFSETS)
 
     async def alter_offsets(self, name: str, entries: Sequence[Json], origin: RequestOrigin = NO_ORIGIN) -> object:
         """The response is `{"message": …}`: see `tui.model.Verdict`."""
-        return await self._send("PATCH", _of(name, "offsets"), {"offsets": list(entries)}, origin)
+        body = {"offsets": list(entries)}
+        return await self._send("PATCH", _of(name, "offsets"), body, origin, feature=versions.ALTER_OFFSETS)
 
     async def reset_offsets(self, name: str, origin: RequestOrigin = NO_ORIGIN) -> object:
-        return await self._send("DELETE", _of(name, "offsets"), origin=origin)
+        return await self._send("DELETE", _of(name, "offsets"), origin=origin, feature=versions.ALTER_OFFSETS)
 
     async def offset_history(self, name: str) -> HistoryResponse:
         """`{"history": …}`, also of deleted connectors; Headrace workers only."""
@@ -221,7 +251,19 @@ class Connect:
         return await self._checked("GET", "/connector-plugins/details", list[PluginDetailsResponse])
 
     async def plugin_config(self, plugin: str) -> list[KeyResponse]:
-        return await self._checked("GET", _plugin(plugin, "config"), list[KeyResponse])
+        """The keys of any plugin; of a connector also where the worker only validates its config (before KIP-769).
+        Raises Unsupported there for others."""
+        try:
+            path, feature = _plugin(plugin, "config"), versions.PLUGIN_CONFIG
+            return await self._checked("GET", path, list[KeyResponse], feature=feature)
+        except Unsupported as error:
+            lacking = error
+        config = {"connector.class": plugin, "name": plugin, "topics": plugin}
+        try:
+            configs = (await self.validate(plugin, config)).get("configs") or ()
+        except Refused:
+            raise lacking from None
+        return [key for entry in configs if (key := entry.get("definition"))]
 
     async def reload_plugins(self, plugin: str | None, origin: RequestOrigin = NO_ORIGIN) -> ReloadResponse:
         """Search plugins again on all workers; connectors with changed plugins restart. Headrace workers only."""
@@ -235,12 +277,14 @@ class Connect:
 
     async def loggers(self) -> dict[str, LoggerResponse]:
         """`{name: {"level", "last_modified"}}` of the worker that responds."""
-        response = await self._send("GET", "/admin/loggers")
+        response = await self._send("GET", "/admin/loggers", feature=versions.LOGGERS)
         return fitting(response or {}, dict[str, LoggerResponse], "response to GET /admin/loggers")
 
     async def set_level(self, logger: str, level: str, scope: str = "worker") -> object:
-        """The changed loggers for scope `worker`; None for `cluster`, where each worker applies the change itself."""
-        return await self._send("PUT", f"/admin/loggers/{quote(logger, safe='')}?scope={scope}", {"level": level})
+        """The changed loggers for scope `worker`; None for `cluster`, where each worker applies the change itself.
+        Workers without KIP-976 ignore the scope and return their changed loggers."""
+        path = f"/admin/loggers/{quote(logger, safe='')}?scope={scope}"
+        return await self._send("PUT", path, {"level": level}, feature=versions.LOGGERS)
 
     async def metrics(self) -> str:
         """Metrics of the worker that responds, in Prometheus' text format; Headrace workers only."""
@@ -250,7 +294,7 @@ class Connect:
 
     async def health(self) -> HealthResponse:
         """`{"status", "message"}` of the worker that responds (KIP-1017); refused with 500 or 503 when it is unwell."""
-        return await self._checked("GET", "/health", HealthResponse)
+        return await self._checked("GET", "/health", HealthResponse, feature=versions.HEALTH)
 
     async def workers(self) -> WorkersResponse:
         """The workers of the group with their connectors and tasks; Headrace workers only."""
@@ -272,15 +316,38 @@ class Connect:
         await self.transport.close()
 
     async def _checked(
-        self, method: str, path: str, expected: type[Response], *, body: Json = None, origin: RequestOrigin = NO_ORIGIN
+        self,
+        method: str,
+        path: str,
+        expected: type[Response],
+        *,
+        body: Json = None,
+        origin: RequestOrigin = NO_ORIGIN,
+        feature: Feature | None = None,
     ) -> Response:
         """Sends a call. Raises MalformedResponse for a response that does not have the expected type."""
-        response = await self._send(method, path, body, origin)
+        response = await self._send(method, path, body, origin, feature=feature)
         return fitting(response, expected, f"response to {method} {path.partition('?')[0]}")
 
-    async def _send(self, method: str, path: str, body: Json = None, origin: RequestOrigin = NO_ORIGIN) -> Json:
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        body: Json = None,
+        origin: RequestOrigin = NO_ORIGIN,
+        *,
+        feature: Feature | None = None,
+    ) -> Json:
+        """Sends a call. Raises Unsupported if it is refused since the worker's version lacks the feature."""
+        try:
+            return await self._settled(ApiCall(method, path, body, origin.headers))
+        except Refused as error:
+            if feature is not None and _is_unknown(error):
+                await self.require(feature)
+            raise
+
+    async def _settled(self, call: ApiCall) -> Json:
         """Sends a call. A temporary conflict is retried a limited number of times, with a notice for each."""
-        call = ApiCall(method, path, body, origin.headers)
         self.guard(call)
         for wait in REBALANCE_WAITS:
             try:
@@ -291,6 +358,11 @@ class Connect:
                 self.notice(f"409 {error.message}: next try in {wait:g} s")
             await self.transport.sleep(wait)
         return await self.transport.send(call)
+
+
+def _is_unknown(error: Refused) -> bool:
+    """Whether the worker does not know the path, the method or a field of the request."""
+    return error.message.startswith(("HTTP 404", "HTTP 405")) or "Unrecognized field" in error.message
 
 
 def _plugin(name: str, part: str) -> str:

@@ -10,6 +10,7 @@ from tui.commands.result import Result
 from tui.errors import NOT_FOUND, NotFound, UsageError
 
 if TYPE_CHECKING:
+    from tui.client.versions import Feature
     from tui.commands.context import CommandContext
 
 FORMATS = ("table", "wide", "json", "jsonl", "yaml", "name")
@@ -32,6 +33,7 @@ class Command:
     local: ClassVar[bool] = False  # whether it needs no cluster
     key: ClassVar[str] = ""  # its key in the connector list
     noun: ClassVar[str] = "connector"  # the kind of its targets
+    needs: ClassVar[Feature | None] = None  # checked before anything is changed
     typed: str = ""  # the words of the verb as typed
 
     output = option("-o", "--output", metavar="FORMAT", help="|".join(FORMATS), convert=choice(*FORMATS))
@@ -84,11 +86,14 @@ class ChangingCommand(Command):
 
 
 async def execute(command: Command, context: CommandContext) -> Result:
-    """Runs a command for the screen or a script. Raises ReadOnly if it would change a cluster that is read-only."""
+    """Runs a command for the screen or a script. Raises ReadOnly if it would change a cluster that is read-only, and
+    Unsupported if the cluster's version of Connect lacks what it needs."""
     if command.changes and not command.values.get("dry_run"):
         from tui.contexts import policy
 
         policy.permit(context.cluster.profile, command.verb)
+    if command.needs is not None:
+        await context.cluster.connect.require(command.needs)
     try:
         result = await command.run(context)
     except NotFound as error:

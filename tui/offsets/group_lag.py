@@ -28,7 +28,7 @@ def of_sinks(brokers: Brokers, sinks: Iterable[Connector]) -> dict[str, GroupLag
     """The lag or the error of each sink, by name; without sinks that have committed nothing. Blocks. Raises
     HeadraceError only if nothing can be requested, for example without confluent-kafka."""
     wanted = {sink.name: sink for sink in sinks}
-    committed = brokers.committed(_read_topics(wanted.values()))
+    committed = brokers.committed(read_topics(wanted.values()))
     group_lags: dict[str, GroupLag | HeadraceError] = {}
     read: dict[str, dict[TopicPartition, int]] = {}
     for name, sink in wanted.items():
@@ -41,7 +41,7 @@ def of_sinks(brokers: Brokers, sinks: Iterable[Connector]) -> dict[str, GroupLag
     return group_lags | {name: _lag(places, ends) for name, places in read.items()}
 
 
-def _read_topics(sinks: Iterable[Connector]) -> dict[str, Callable[[str], bool]]:
+def read_topics(sinks: Iterable[Connector]) -> dict[str, Callable[[str], bool]]:
     """By group, whether one of its sinks reads a topic; of a sink with `topics.regex` all topics, since its expression
     may be known to Java only."""
     filters: dict[str, list[Callable[[str], bool]]] = {}

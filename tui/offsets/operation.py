@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from tui import model
+from tui.client import versions
 from tui.client.client import Connect
 from tui.errors import HeadraceError, NotFound, Refused, ServerError, TimedOut, WrongState
 from tui.formatting import counted
@@ -47,8 +48,10 @@ async def carry_out(
     """Applies a plan. `replan` computes the changes again once the connector has been stopped for them.
 
     Raises OffsetsNotApplied, with the server's own message if it refused the change, or if an earlier change is still
-    unfinished; Conflict while another console on this machine is changing the connector's offsets.
+    unfinished; Conflict while another console on this machine is changing the connector's offsets; Unsupported if the
+    worker's version cannot change offsets, so that no connector is stopped in vain.
     """
+    await connect.require(versions.ALTER_OFFSETS)
     lock = change_store.pending.lock(plan.name)
     try:
         if (earlier := change_store.pending.of(plan.name)) is not None:

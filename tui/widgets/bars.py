@@ -215,8 +215,8 @@ ENDS = ("quit", "help")  # actions whose keys are always shown, at the end
 
 
 class KeyBar(Bar):
-    """The active key bindings of the focused widget and its parents. Where there is room, bindings with `show=False`
-    and a tooltip follow."""
+    """The active key bindings of the focused widget and its parents; those that are unavailable on this screen are
+    grey. Where there is room, bindings with `show=False` and a tooltip follow."""
 
     DEFAULT_CSS = "KeyBar { background: $surface; padding: 0 1; }"
 
@@ -262,4 +262,7 @@ class KeyBar(Bar):
 
     def _part(self, active: ActiveBinding) -> Content:
         key = self.app.get_key_display(active.binding)
+        unavailable = getattr(self.screen, "unavailable", None)
+        if unavailable is not None and unavailable(active.binding.action):
+            return Content.assemble((f"{key} {active.binding.description}", "$text-disabled"))
         return Content.assemble((key, "bold $accent"), (f" {active.binding.description}", "$text-muted"))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tui.client import versions
 from tui.commands.arguments import choice, option, positional, positionals
 from tui.commands.base import ChangingCommand, Command, refuse
 from tui.commands.context import CommandContext
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import is_glob, matches
-from tui.errors import NotFound
+from tui.errors import UNSUPPORTED, NotFound
 from tui.formatting import utc_time
+
+if TYPE_CHECKING:
+    from tui.client.client import Connect
 
 Json = Any
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL", "OFF")
@@ -59,13 +63,24 @@ class PatchLogger(ChangingCommand):
     async def run(self, context: CommandContext) -> Result:
         scope, level = self.scope or "worker", str(self.level)
         if self.dry_run:
+            if scope == "cluster":
+                await context.cluster.connect.require(versions.CLUSTER_LOGGERS)
             before = (await context.cluster.connect.loggers()).get(self.name) or {}
             was = before.get("level") or "inherited"
             return confirmation([TargetOutcome(self.name, f"would be {level} on the {scope}, now {was}")])
         changed = await context.cluster.connect.set_level(self.name, level, scope)
         if not isinstance(changed, list):  # a change for the whole cluster reports no count
             return confirmation([TargetOutcome(self.name, f"{level} on all workers")])
+        if scope == "cluster":
+            message = await one_worker(context.cluster.connect, level)
+            return confirmation([TargetOutcome(self.name, message, UNSUPPORTED, raw=changed)])
         return confirmation([TargetOutcome(self.name, f"{level} for {_counted(len(changed))}", raw=changed)])
+
+
+async def one_worker(connect: Connect, level: str) -> str:
+    """The effect of a change for all workers where a worker ignores the scope."""
+    reason = await connect.missing(versions.CLUSTER_LOGGERS)
+    return f"{level} on one worker only, the one that responded" + (f": {reason}" if reason else "")
 
 
 def _counted(number: int) -> str:

@@ -10,13 +10,15 @@ from tui.backup.document import SavedConnector
 from tui.backup.mapping import RestoreMapping, name_rules, settings
 from tui.backup.plan import RestoreAction, RestoreOptions, RestoreStep, masks, overview
 from tui.backup.restoring import ConnectorRestore
+from tui.client import versions
 from tui.commands.arguments import flag, options, positional, positionals, regex_flag
 from tui.commands.base import ChangingCommand, Danger, refuse
 from tui.commands.connectors.validating import validate
 from tui.commands.context import CommandCluster, CommandContext, CommandFiles
 from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.targets import for_each, require_confirmation, selector
-from tui.errors import BadRequest, HeadraceError
+from tui.config.creating import new_state
+from tui.errors import BadRequest, HeadraceError, Unsupported
 from tui.model import Connector
 
 
@@ -50,16 +52,17 @@ class Restore(ChangingCommand):
 
     async def run(self, context: CommandContext) -> Result:
         wanted = self._wanted(context.files)
+        options, remarks = await self._options(context.cluster, wanted)
         connectors = model.connectors(await context.cluster.connect.expanded())
         steps: dict[str, RestoreStep] = {}
 
         async def look(name: str) -> TargetOutcome:
-            steps[name] = await self._step(context.cluster, wanted[name], connectors)
+            steps[name] = await self._step(context.cluster, wanted[name], connectors, options)
             return TargetOutcome(name, steps[name].summary)
 
         looked = await for_each(wanted, look)
         invalid = tuple(outcome for outcome in looked.outcomes if outcome.failed)
-        lines = [line for step in steps.values() for line in step.lines()]
+        lines = [*remarks, *(line for step in steps.values() for line in step.lines())]
         lines += [f"! {outcome.name}: {outcome.message}" for outcome in invalid]
         lines.append(overview(list(steps.values())) + (f", {len(invalid)} invalid" if invalid else ""))
         pending = [name for name, step in steps.items() if step.pending]
@@ -93,14 +96,33 @@ class Restore(ChangingCommand):
         mapping = self._mapping()
         return document.by_name(mapping.applied(connector) for connector in chosen)
 
+    async def _options(
+        self, cluster: CommandCluster, wanted: Mapping[str, SavedConnector]
+    ) -> tuple[RestoreOptions, list[str]]:
+        """What this version of Connect can restore, with a remark for each difference. Raises Unsupported."""
+        offsets, connect = not self.no_offsets, cluster.connect
+        if offsets and (reason := await connect.missing(versions.ALTER_OFFSETS)):
+            if any(saved.offsets for saved in wanted.values()):
+                raise Unsupported(reason, "--no-offsets restores configs and states")
+            offsets = False
+        new = await new_state(connect, "STOPPED")
+        if self.stopped and new.state != "STOPPED":
+            raise Unsupported(new.remark, "restore without --stopped")
+        remarks = [] if new.is_initial else [f"! new connectors are created {new}"]
+        return RestoreOptions(self.overwrite, offsets, self.stopped, new.state), remarks
+
     async def _step(
-        self, cluster: CommandCluster, saved: SavedConnector, connectors: Mapping[str, Connector]
+        self,
+        cluster: CommandCluster,
+        saved: SavedConnector,
+        connectors: Mapping[str, Connector],
+        options: RestoreOptions,
     ) -> RestoreStep:
         """The step for a connector; the worker validates configs that are to be written."""
         now = None
         if saved.name in connectors:
-            now = document.saved(connectors[saved.name], await cluster.connect.offsets(saved.name))
-        options = RestoreOptions(self.overwrite, not self.no_offsets, self.stopped)
+            offsets = model.offsets(await cluster.connect.offsets(saved.name)) if options.offsets else ()
+            now = document.saved(connectors[saved.name], offsets)
         step = plan.step(saved, now, options)
         if step.pending and step.config:
             if hidden := masks(step.written):

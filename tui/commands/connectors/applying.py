@@ -12,7 +12,7 @@ from tui.commands.connectors.validating import validate
 from tui.commands.context import CommandCluster, CommandContext, CommandFiles
 from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.targets import failed_outcome, for_each, require_confirmation
-from tui.config import applying
+from tui.config import applying, creating
 from tui.config.applying import ConfigEdit
 from tui.config.changes import merged
 from tui.errors import HeadraceError, NotFound, Refused
@@ -122,8 +122,10 @@ async def _apply(context: CommandContext, step: PlanStep) -> TargetOutcome:
     assert document is not None
     if step.action == CREATE:
         if document.initial_state:
-            body = {"name": step.name, "config": document.config, "initial_state": document.initial_state}
-            return TargetOutcome(step.name, "created", raw=await context.cluster.connect.create(body))
+            body = {"name": step.name, "config": document.config}
+            new = await creating.new_state(context.cluster.connect, document.initial_state.upper())
+            raw = await creating.create(context.cluster.connect, body, new)
+            return TargetOutcome(step.name, "created" if new.is_initial else f"created {new}", raw=raw)
         return TargetOutcome(
             step.name, "created", raw=await context.cluster.connect.configure(step.name, document.config)
         )

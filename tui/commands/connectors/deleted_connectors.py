@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tui.client import versions
 from tui.commands.arguments import choice, flag, option, options, positional
 from tui.commands.base import ChangingCommand, Command, Danger, refuse
 from tui.commands.connectors.validating import validate
 from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, Table, TargetOutcome
 from tui.commands.targets import for_each, require_confirmation
-from tui.config import history
+from tui.config import creating, history
 from tui.config.history import ConfigEntry
 from tui.config.secrets import is_masked
 from tui.errors import Conflict, HeadraceError
@@ -73,7 +74,13 @@ class UndoDelete(ChangingCommand):
         entry = history.deletion(deletion, name)
         config = self._config(entry)
         offsets = () if self.without_offsets else await deleted_offsets(context.cluster, name, deletion.entries)
+        if offsets and not deletion.by_worker:
+            await context.cluster.connect.require(versions.ALTER_OFFSETS)
         state = self.state or initial_state(entry.state)
+        created = state if not offsets or deletion.by_worker else "STOPPED"
+        new = await creating.new_state(context.cluster.connect, created)
+        if created == state:
+            state = new.state
         what = f"as {state}, with its config of {entry.at}" + (
             f" and {counted(len(offsets), 'offset')}" if offsets else ""
         )
@@ -84,8 +91,9 @@ class UndoDelete(ChangingCommand):
         body: dict[str, Json] = {"name": name, "config": config}
         if offsets and deletion.by_worker:
             body["initial_offsets"] = [entry.entry() for entry in offsets]
-        created = state if not offsets or deletion.by_worker else "STOPPED"
-        await context.cluster.connect.create(body if created == "RUNNING" else {**body, "initial_state": created})
+        if not new.is_initial:
+            context.terminal.report(f"{name}: created {new}")
+        await creating.create(context.cluster.connect, body, new)
         if created != state or (offsets and not deletion.by_worker):
             await self._alter(context, name, offsets, state)
         return TargetOutcome(name, f"recreated {what}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tui import model
+from tui.client.versions import STOP
 from tui.commands.arguments import choice, flag, option, positional, positionals, regex_flag
 from tui.commands.base import ChangingCommand, Danger, refuse
 from tui.commands.context import CommandContext
@@ -49,6 +50,7 @@ class Stop(_EachConnector):
 
     verb, key, done = "stop connector", "s", "stopped"
     danger = Danger.ASK
+    needs = STOP
 
     async def request(self, context: CommandContext, name: str) -> None:
         await context.cluster.connect.stop(name)

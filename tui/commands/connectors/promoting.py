@@ -13,6 +13,7 @@ from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, TargetOutcome
 from tui.commands.targets import failed_outcome, for_each, require_confirmation, select_names
 from tui.config import promotion
+from tui.config.creating import new_state
 from tui.config.promotion import PromotionMapping
 from tui.contexts import policy
 from tui.errors import HeadraceError
@@ -63,13 +64,14 @@ class Promote(Command):
         steps: dict[str, PlanStep] = {}
         async with context.cluster.other(target) as other:
             keys = PasswordKeys(other.plugin_config)
+            state = await new_state(other, self.state or STATES[0])
 
             async def look(name: str) -> TargetOutcome:
                 config = mapping.config(
                     await context.cluster.connect.config(name), self.other_name or mapping.name(name)
                 )
                 steps[name] = await planned_step(other, target, name, config, keys)
-                return TargetOutcome(steps[name].name, would(steps[name], self._state))
+                return TargetOutcome(steps[name].name, would(steps[name], state))
 
             planned = await for_each(names, look)
             if self.dry_run or any(outcome.failed for outcome in planned.outcomes):
@@ -80,13 +82,9 @@ class Promote(Command):
                 require_confirmation(context.terminal, self.yes, f"promote to {target}:", pending)
 
             async def act(name: str) -> TargetOutcome:
-                return await take_step(other, target, steps[name], self._state)
+                return await take_step(other, target, steps[name], state)
 
             return await for_each(steps, act)
-
-    @property
-    def _state(self) -> str:
-        return self.state or STATES[0]
 
     def _mapping(self, cluster: CommandCluster, target: str) -> PromotionMapping:
         sets = {key: value for key, _, value in (pair.partition("=") for pair in self.sets)}

@@ -10,8 +10,9 @@ from tui.commands.connectors.documents import ConnectorDocument
 from tui.commands.connectors.plan import CREATE, KEEP, PlanStep, step
 from tui.commands.connectors.validating import validation_errors
 from tui.commands.result import TargetOutcome
-from tui.config import applying, promotion
+from tui.config import applying, creating, promotion
 from tui.config.applying import ConfigEdit
+from tui.config.creating import NewState
 from tui.errors import BadRequest, HeadraceError, NotFound
 
 STATES = ("STOPPED", "PAUSED", "RUNNING")
@@ -42,7 +43,7 @@ async def _current(other: Connect, name: str) -> dict[str, str] | None:
         return None
 
 
-def would(step: PlanStep, state: str) -> str:
+def would(step: PlanStep, state: NewState) -> str:
     """The step in words; `state` is that of a new connector."""
     if step.action == CREATE:
         return f"would be created {state}"
@@ -51,13 +52,13 @@ def would(step: PlanStep, state: str) -> str:
     )
 
 
-async def take_step(other: Connect, to: str, step: PlanStep, state: str) -> TargetOutcome:
+async def take_step(other: Connect, to: str, step: PlanStep, state: NewState) -> TargetOutcome:
     """Creates or updates the connector in the cluster `to`. Raises HeadraceError."""
     assert step.document is not None
     if step.action == KEEP:
         return TargetOutcome(step.name, "unchanged")
     if step.action == CREATE:
-        await other.create({"name": step.name, "config": step.document.config, "initial_state": state})
-        return TargetOutcome(step.name, f"created {state} in {to}")
+        await creating.create(other, {"name": step.name, "config": step.document.config}, state)
+        return TargetOutcome(step.name, f"created {state} in {to}" if state.is_initial else f"created in {to}, {state}")
     await applying.apply(ConfigEdit(step.name, step.before or {}, step.changes), other)
     return TargetOutcome(step.name, f"updated in {to}: {', '.join(change.key for change in step.changes)}")

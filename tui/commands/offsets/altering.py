@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tui import model
+from tui.client.versions import ALTER_OFFSETS
 from tui.commands.arguments import (
     Argument,
     flag,
@@ -49,6 +50,7 @@ class PatchOffsets(ChangingCommand):
 
     verb, key = "patch offsets", "e"
     danger = Danger.ASK
+    needs = ALTER_OFFSETS
 
     name = positional("NAME", "a connector")
     entries = optional_positional(
@@ -185,6 +187,7 @@ class DeleteOffsets(ChangingCommand):
 
     verb = "delete offsets"
     danger = Danger.NAME
+    needs = ALTER_OFFSETS
 
     names = positionals("NAME", "connectors; globs are allowed")
     regex = regex_flag()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui import model
+from tui.client.versions import ALTER_OFFSETS
 from tui.commands.arguments import flag, integer, option, positional
 from tui.commands.base import ChangingCommand, Command, Danger, refuse
 from tui.commands.context import CommandCluster, CommandContext
@@ -57,6 +58,7 @@ class _Back(ChangingCommand):
     """Restores earlier offsets."""
 
     danger = Danger.ASK
+    needs = ALTER_OFFSETS
 
     name = positional("NAME", "a connector")
     stop = flag("--stop", help=STOP_HELP)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tui import model
+from tui.client.versions import ALTER_OFFSETS
 from tui.commands.arguments import flag, option, positionals, regex_flag
 from tui.commands.base import ChangingCommand, Command, Danger, refuse
 from tui.commands.context import CommandCluster, CommandContext, CommandFiles
@@ -77,6 +78,7 @@ class ImportOffsets(ChangingCommand):
 
     verb = "import offsets"
     danger = Danger.ASK
+    needs = ALTER_OFFSETS
 
     names = positionals("NAME", "only these connectors of the document", at_least=0)
     file = option("-f", "--file", metavar="FILE|-", help="output of `export offsets`", convert=str)

@@ -14,6 +14,7 @@ from tui.commands.connectors.promotion_steps import STATES, planned_step, take_s
 from tui.commands.result import TargetOutcome
 from tui.commands.targets import is_glob
 from tui.config.changes import ConfigChange, changes
+from tui.config.creating import new_state
 from tui.config.history import summary
 from tui.config.promotion import masks
 from tui.config.secrets import MASK, hides
@@ -94,7 +95,7 @@ class Promotion:
     async def run(self, other: Connect, to: str, state: str) -> TargetOutcome:
         """Takes the planned step. Raises HeadraceError."""
         assert self.step is not None
-        return await take_step(other, to, self.step, state)
+        return await take_step(other, to, self.step, await new_state(other, state))
 
     @property
     def word(self) -> str:

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Label, TextArea
 
+from tui.config import creating
 from tui.config.new_connector import STATES, NewConnector, offsets_message
 from tui.config.secrets import MASK, hides
 from tui.contexts import policy
@@ -139,8 +140,9 @@ class ReviewScreen(PopUp[str]):
         self.query_one("#trouble", Note).report("… creating", "$accent")
         try:
             async with self.services.tracked("create", name, (), self.passwords) as (operation, connect):
-                response = await connect.create(self.new.body())
-                self.services.operations.note(operation, offsets_message(response) or "created")
+                state = await creating.new_state(connect, self.new.state)
+                response = await creating.create(connect, self.new.body(), state)
+                self.services.operations.note(operation, offsets_message(response) or f"created {state}")
         except HeadraceError as error:
             self.query_one("#trouble", Note).report(f"✗ {error}", "$error")
         else:

@@ -43,6 +43,9 @@ class BulkActions:
         from tui.screens.operations.bulk_screen import question
 
         home, action = self.home, ACTIONS[name]
+        if home.services is not None and (reason := action.lacking(home.services.missing)):
+            home.report(reason, "warn")
+            return
         if home.is_refused(name) or not home.may_send(change=True):
             return
         description = self.described_targets()

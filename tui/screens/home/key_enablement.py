@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tui.client.versions import ALTER_OFFSETS
 from tui.screens.home.base import HomeBase
 
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
@@ -67,6 +68,20 @@ class KeyEnablement:
         """Whether the footer shows the key first: changes of offsets, where offsets are shown."""
         home = self.home
         return action in ("edit", "undo") and home.is_on_page and home.view.page == "offsets"
+
+    def unavailable(self, action: str) -> str:
+        """The reason why the worker's version of Connect cannot do it; empty if it can. The footer greys the key, which
+        responds with the reason."""
+        services = self.home.services
+        if services is None:
+            return ""
+        if action in ("edit", "undo", "set_by_time"):
+            return services.missing(ALTER_OFFSETS)
+        if not action.startswith("act("):
+            return ""
+        from tui.screens.operations.actions import ACTIONS
+
+        return ACTIONS[action[5:-2]].lacking(services.missing)
 
     def is_idle(self, action: str) -> bool:
         """Whether the key works but has no effect on this connector: hidden in the footer, responded with the

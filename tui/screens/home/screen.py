@@ -186,6 +186,15 @@ class Home(ListAndPage):
     def is_idle(self, action: str) -> bool:
         return self.enablement.is_idle(action)
 
+    def unavailable(self, action: str) -> str:
+        return self.enablement.unavailable(action)
+
+    def _is_unavailable(self, action: str) -> bool:
+        """Whether the worker's version of Connect cannot do it; if so, shows the reason."""
+        if reason := self.unavailable(action):
+            self.report(reason, "warn")
+        return bool(reason)
+
     def is_foremost(self, action: str) -> bool:
         return self.enablement.is_foremost(action)
 
@@ -236,18 +245,20 @@ class Home(ListAndPage):
     def action_act(self, name: str) -> None:
         if self.marks and not self.is_on_page:
             self.bulk.act(name)
-        elif self.services is not None and (connector := self.target()):
+        elif not self._is_unavailable(f"act('{name}')") and self.services is not None and (connector := self.target()):
             self.controller.act(name, connector)
 
     def action_bulk(self) -> None:
         self.bulk.menu()
 
     def action_edit(self) -> None:
-        if connector := self.target():
+        if not self._is_unavailable("edit") and (connector := self.target()):
             self.open(connector.name, "offsets")
             self.view.offsets.edit()
 
     def action_undo(self) -> None:
+        if self._is_unavailable("undo"):
+            return
         self.view.turn("offsets")
         self.view.offsets.undo()
 

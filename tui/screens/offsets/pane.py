@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import TextArea
 
+from tui.client.versions import ALTER_OFFSETS
 from tui.editor import draft
 from tui.editor.draft import OffsetDraft
 from tui.model import Connector, Offset
@@ -211,6 +212,9 @@ class OffsetsPane(Pane):
             return
         if self.connector.type != "sink":
             self.report("only sinks can be set by time: the offsets of a source are not positions in a topic")
+            return
+        if reason := self.services.missing(ALTER_OFFSETS):
+            self.report(reason, "warn")
             return
         self.services.do(self.controller.set_by_time(self.connector.name, self.reading.current))
 

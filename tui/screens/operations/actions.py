@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from glob import escape
 from shlex import quote
 from typing import NamedTuple
 
+from tui.client.versions import Feature
 from tui.commands.base import Danger
 from tui.commands.connectors.lifecycle import Delete, Pause, Restart, Resume, Stop
 from tui.commands.context import CommandContext
@@ -23,6 +25,7 @@ class ConnectorAction(NamedTuple):
     doing: str
     effect: str
     otherwise: str = ""
+    instead: str = ""  # the key for versions of Connect that cannot do it
 
     @property
     def danger(self) -> Danger:
@@ -41,6 +44,11 @@ class ConnectorAction(NamedTuple):
         if self.name == "restart" and connector.state in ("STOPPED", "PAUSED"):
             return f"{connector.name} is {connector.state}: a restart would not change that; r resumes it"
         return ""
+
+    def lacking(self, missing: Callable[[Feature], str]) -> str:
+        """The reason why the worker's version cannot do it, from `ClusterServices.missing`; empty if it can."""
+        reason = missing(self.command.needs) if self.command.needs is not None else ""
+        return f"{reason}; {self.instead}" if reason and self.instead else reason
 
     def build(self, connector: Connector) -> Stop | Pause | Resume | Restart | Delete:
         """The command. A restart includes the tasks: all, or only the failed ones if any has failed."""
@@ -64,7 +72,9 @@ class ConnectorAction(NamedTuple):
 ACTIONS = {
     action.name: action
     for action in (
-        ConnectorAction("stop", Stop, "STOPPED", "stopping", "Tasks end. Offsets are kept and can be edited."),
+        ConnectorAction(
+            "stop", Stop, "STOPPED", "stopping", "Tasks end. Offsets are kept and can be edited.", instead="p pauses"
+        ),
         ConnectorAction("pause", Pause, "PAUSED", "pausing", "Tasks keep their resources but process no records."),
         ConnectorAction("resume", Resume, "RUNNING", "resuming", "Tasks continue from the committed offsets."),
         ConnectorAction(

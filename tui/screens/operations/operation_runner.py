@@ -7,7 +7,9 @@ from contextlib import suppress
 from shlex import quote
 
 from tui.client.calls import ApiCall
+from tui.client.client import Connect
 from tui.commands.base import Command, execute
+from tui.commands.cluster.loggers import one_worker
 from tui.commands.cluster.workers import EachWorker
 from tui.commands.context import CommandContext
 from tui.commands.result import Result, TargetOutcome
@@ -61,9 +63,17 @@ class OperationRunner:
         except HeadraceError as error:
             self.operations.failed(operation, error_line(error), error)
         else:
-            message = f"{len(response)} loggers set" if isinstance(response, list) and len(response) != 1 else "set"
-            self.operations.done(operation, message)
+            await self._level_set(operation, connect, level, scope, response)
         return operation
+
+    async def _level_set(
+        self, operation: Operation, connect: Connect, level: str, scope: str, response: object
+    ) -> None:
+        if scope == "cluster" and isinstance(response, list):
+            self.operations.failed(operation, await one_worker(connect, level))
+            return
+        message = f"{len(response)} loggers set" if isinstance(response, list) and len(response) != 1 else "set"
+        self.operations.done(operation, message)
 
     async def change_worker(self, command: EachWorker, worker_id: str) -> Operation:
         """Cordons, uncordons or drains a worker; the operation ends with the response."""

@@ -9,9 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tui import embedded
+from tui.client import versions
 from tui.client.calls import ApiCall
 from tui.client.client import Connect
 from tui.client.password_keys import PasswordKeys
+from tui.client.versions import Feature
 from tui.cluster.cluster_overview import root_facts
 from tui.cluster.snapshot import LinkState, Snapshot
 from tui.commands.context import CommandContext
@@ -83,6 +85,10 @@ class ClusterServices:
     def version(self) -> str:
         """Kind and version of the worker, for example `Apache 4.3.0`; empty before the first response."""
         return f"{self.root.get('kind', '')} {self.root.get('version', '')}".strip()
+
+    def missing(self, feature: Feature) -> str:
+        """The reason why the worker's version cannot do it; empty if it can, and before its first response."""
+        return versions.missing(feature, self.root.get("version", ""))
 
     async def read_root(self) -> str:
         """Reads the worker's version, which may change with each reconnection. Empty if the worker does not respond."""
