@@ -24,5 +24,13 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 def _folder(environ: Mapping[str, str], variable: str, fallback: str) -> Path:
     value = environ.get(variable, "")
     # The specification requires that relative paths are ignored.
-    base = Path(value) if value.startswith("/") else Path(environ.get("HOME", "~")).expanduser() / fallback
+    base = Path(value) if value.startswith("/") else _home(environ) / fallback
     return base / "headrace"
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    """/ for a user without a home, as container runtimes set HOME for any uid."""
+    try:
+        return Path(environ.get("HOME", "~")).expanduser()
+    except RuntimeError:
+        return Path("/")

@@ -39,6 +39,11 @@ def main(argv: Sequence[str]) -> int:
     except (EmbeddedError, JvmError) as error:
         _print_message(f"headrace: {error}")
         return error.exit_code
+    except PermissionError as error:
+        _print_message(
+            f"headrace: cannot write {error.filename}: {error.strerror}; make it writable or set XDG_STATE_HOME"
+        )
+        return 1
     except KeyboardInterrupt:
         _print_message("cancelled")
         return 130

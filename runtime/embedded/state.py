@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime.embedded.processes.process import ProcessRef
+from runtime.system.cache import home_folder
 
 
 def state_folder() -> Path:
@@ -32,7 +33,7 @@ def plugins_folder() -> Path:
 def _xdg(variable: str, fallback: str) -> Path:
     value = os.environ.get(variable, "")
     # The specification requires that relative paths are ignored.
-    base = Path(value) if value.startswith("/") else Path.home() / fallback
+    base = Path(value) if value.startswith("/") else home_folder() / fallback
     return base / "headrace"
 
 

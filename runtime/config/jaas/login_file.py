@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from runtime.api.errors import ConfigError
 from runtime.config.jaas.entries import JaasError, LoginModule, named_modules
+from runtime.system.cache import home_folder
 
 KEY = "headrace.jaas.file"
 OPTION = "java.security.auth.login.config"
@@ -30,7 +31,7 @@ def entry(name: str, properties: Mapping[str, str]) -> tuple[str, list[LoginModu
     except (OSError, UnicodeDecodeError) as e:
         raise ConfigError(f"{KEY}={file}: cannot read the file: {e}") from None
     try:
-        return file, named_modules(text, {"user.home": str(Path.home()), **options}).get(name)
+        return file, named_modules(text, {"user.home": str(home_folder()), **options}).get(name)
     except JaasError as e:
         raise ConfigError(f"{KEY}={file}: {e}") from None
 

@@ -35,7 +35,7 @@ from runtime.engine.driver.cluster import (
 )
 from runtime.engine.driver.daemon import PRELOAD
 from runtime.engine.driver.executor_profiles import executor_sizes
-from runtime.engine.driver.gateway import LocalJvm, is_direct, submitted, without_numpy_converters
+from runtime.engine.driver.gateway import LocalJvm, is_direct, name_unknown_user, submitted, without_numpy_converters
 from runtime.engine.driver.guard import Guard
 from runtime.engine.driver.jvm import environment, find_java, java_options, spark_properties, write_log_settings
 from runtime.engine.driver.session.operations import SessionOperations
@@ -130,6 +130,7 @@ class Driver:
             self._gateway = submitted(folder, properties, options)
             without_numpy_converters()
             spark = SparkConf(_jvm=self._gateway.jvm)
+        name_unknown_user(self._gateway.jvm)
         return SparkContext(gateway=self._gateway, conf=spark)
 
     def _serve_session(self, context: Any) -> None:

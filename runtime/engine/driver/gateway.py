@@ -8,6 +8,7 @@ other masters.
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import shlex
 import subprocess
@@ -115,3 +116,13 @@ def without_numpy_converters() -> None:
     from py4j.protocol import INPUT_CONVERTER
 
     INPUT_CONVERTER[:] = [converter for converter in INPUT_CONVERTER if "Numpy" not in type(converter).__name__]
+
+
+def name_unknown_user(jvm: Any) -> None:
+    """Name the user as a number in Hadoop, whose login fails for a user without a name, as in a container that runs
+    with any uid (`Invalid UID, could not determine effective user`)."""
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        users = jvm.org.apache.hadoop.security.UserGroupInformation
+        users.setLoginUser(users.createRemoteUser(str(os.getuid())))
