@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from runtime.api.data.columns import BatchMetadata, Column, ConstantColumn, MixedBatchError, ValueBatch
     from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
     from runtime.api.data.projection import ProjectionError, project
-    from runtime.api.data.record import Header, Headers, SinkRecord, SourceRecord, TopicPartition
+    from runtime.api.data.record import ErrantSourceRecord, Header, Headers, SinkRecord, SourceRecord, TopicPartition
     from runtime.api.data.schema import (
         BOOLEAN_SCHEMA,
         BYTES_SCHEMA,
@@ -147,6 +147,7 @@ __all__ = [
     "Converter",
     "DataError",
     "ErrantRecordReporter",
+    "ErrantSourceRecord",
     "ExactlyOnceSupport",
     "Field",
     "Header",
@@ -223,7 +224,7 @@ _NAMES = {
     "data.columns": "BatchMetadata Column ConstantColumn MixedBatchError ValueBatch",
     "data.logical": "DATE_SCHEMA TIMESTAMP_SCHEMA TIME_SCHEMA decimal_schema",
     "data.projection": "ProjectionError project",
-    "data.record": "Header Headers SinkRecord SourceRecord TopicPartition",
+    "data.record": "ErrantSourceRecord Header Headers SinkRecord SourceRecord TopicPartition",
     "data.schema": (
         "BOOLEAN_SCHEMA BYTES_SCHEMA FLOAT32_SCHEMA FLOAT64_SCHEMA Field INT16_SCHEMA INT32_SCHEMA INT64_SCHEMA "
         "INT8_SCHEMA OPTIONAL_BYTES_SCHEMA OPTIONAL_INT32_SCHEMA OPTIONAL_INT64_SCHEMA OPTIONAL_STRING_SCHEMA "

@@ -81,7 +81,8 @@ class Tolerance:
         self.policy, self.counts = policy, Counts()
         control.errors = self.counts
         self.fallbacks = Fallbacks(control.meter)
-        self._task, self._control, self._reporter = task, control, reporter
+        self.task = task
+        self._control, self._reporter = control, reporter
         self._held: list[Failure] = []
 
     def retry(self, error: Exception, operation: Callable[[], T], stage: Stage) -> T:
@@ -137,7 +138,7 @@ class Tolerance:
             where = f", {failure.where}" if self.policy.log_messages and failure.where else ""
             _log.error(
                 "Error encountered in task %s. Executing stage '%s' with class '%s'%s: %s",
-                self._task, failure.stage, failure.plugin, where, message_of(failure.error),
+                self.task, failure.stage, failure.plugin, where, message_of(failure.error),
             )  # fmt: skip
         if self._reporter is None:
             return None

@@ -80,6 +80,28 @@ class SourceRecord:
         )
 
 
+class ErrantSourceRecord(SourceRecord):
+    """A part of the source system that cannot be a record, such as a damaged line of a file, at its place among the
+    records that poll() returns. With `errors.tolerance=all` it is skipped, and its offset committed; otherwise it fails
+    the task after the records before it.
+
+    `raw` are its bytes, if known. With a `topic`, they are written there with the error in headers when the record is
+    skipped. Neither transformations nor converters process it. An addition to Connect's API."""
+
+    __slots__ = ("error",)
+
+    def __init__(
+        self,
+        source_partition: Mapping[str, Any] | None,
+        source_offset: Mapping[str, Any] | None,
+        error: Exception,
+        raw: bytes | None = None,
+        topic: str = "",
+    ) -> None:
+        super().__init__(source_partition, source_offset, topic, raw)
+        self.error = error
+
+
 class SinkRecord:
     """A record from a Kafka topic for another system (Java: SinkRecord).
 

@@ -34,6 +34,7 @@ class ArrowValues:
     """Converts record batches of one schema."""
 
     def __init__(self, schema: Any) -> None:
+        self._signed = [_signed(field.type) for field in schema]
         self._target = pa.schema([field.with_type(_readable(field.type)) for field in schema])
         self._cast = not self._target.equals(schema)
         fields = tuple(Field(field.name, connect_schema(field.type, field.nullable)) for field in self._target)
@@ -42,8 +43,10 @@ class ArrowValues:
     def __call__(self, batch: Any) -> ValueBatch:
         if self._cast:
             columns = [
-                column if column.type.equals(field.type) else column.cast(field.type, safe=_overflows(column.type))
-                for column, field in zip(batch.columns, self._target, strict=True)
+                column
+                if column.type.equals(field.type)
+                else column.cast(signed).cast(field.type, safe=_overflows(column.type))
+                for column, signed, field in zip(batch.columns, self._signed, self._target, strict=True)
             ]
         else:
             columns = batch.columns
@@ -57,6 +60,20 @@ class ArrowValues:
 def _overflows(kind: Any) -> bool:
     """Whether a cast has to check for values that do not fit: all but times, which lose fractions."""
     return not _types.is_temporal(kind) and not _types.is_nested(kind)
+
+
+def _signed(kind: Any) -> Any:
+    """The type with signed integers, to which values are cast first: a cast that allows times to lose fractions does
+    not check integers in the same nested value."""
+    if _types.is_uint64(kind):
+        return pa.int64()
+    if _types.is_struct(kind):
+        return pa.struct([field.with_type(_signed(field.type)) for field in kind])
+    if _types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_signed(kind.value_type)))
+    if _types.is_map(kind):
+        return pa.map_(_signed(kind.key_type), kind.item_field.with_type(_signed(kind.item_type)))
+    return kind
 
 
 def _readable(kind: Any) -> Any:
@@ -76,4 +93,6 @@ def _readable(kind: Any) -> Any:
         return pa.struct([field.with_type(_readable(field.type)) for field in kind])
     if _types.is_list(kind):
         return pa.list_(kind.value_field.with_type(_readable(kind.value_type)))
+    if _types.is_map(kind):
+        return pa.map_(_readable(kind.key_type), kind.item_field.with_type(_readable(kind.item_type)))
     return kind

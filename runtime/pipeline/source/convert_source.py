@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch, batch_method
+from runtime.api.data.record import ErrantSourceRecord
 from runtime.pipeline.produce.message_columns import MessageColumns
+from runtime.pipeline.source.errant import fail_errant, is_errant
 from runtime.pipeline.source.message_batch import MessageBatch, MessageRun
 from runtime.pipeline.task.async_adapter import implements
 from runtime.pipeline.task.failure import Failure, Stage
@@ -29,7 +32,7 @@ class SourceConversion:
     def __init__(
         self, chain: Chain, converters: Converters, offsets: CommittedOffsets, tolerance: Tolerance, task: SourceTask
     ) -> None:
-        self._traces = implements(task, "commit_record")
+        self._traces, self._task = implements(task, "commit_record"), plugin_name(task)
         self._chain, self._reused = chain, task.reuses_records or self._traces
         self._stamps = not (task.timestamps_are_now and chain.bundled)
         self._key, self._value, self._header = converters
@@ -44,6 +47,23 @@ class SourceConversion:
     def convert(self, records: Sequence[SourceRecord]) -> MessageBatch:
         """Messages of all records, or of those before the first that fails the task. The offsets include skipped and
         dropped records."""
+        if isinstance(records, SourceBatch) or ErrantSourceRecord not in map(type, records):
+            return self._convert_read(records)
+        batch = MessageBatch()
+        for errant, group in groupby(records, is_errant):
+            part = list(group)
+            batch.extend(self._skip_errant(part) if errant else self._convert_read(part))
+            if batch.error is not None:
+                break
+        return batch
+
+    def _skip_errant(self, records: Sequence[SourceRecord]) -> MessageBatch:
+        batch, skipped = fail_errant(records, self._task, self._tolerance)
+        batch.offsets = self._newest(records[:skipped])
+        return batch
+
+    def _convert_read(self, records: Sequence[SourceRecord]) -> MessageBatch:
+        """As convert(), without errant records."""
         done, polled = 0, records
         if self._values is not None and (uniform := as_batch(records)) is not None:
             left, done = self._chain.run_batches([uniform])

@@ -33,6 +33,13 @@ class MessageBatch:
     error: Exception | None = None
     dropped: list[SourceRecord] = field(default_factory=list)
 
+    def extend(self, following: MessageBatch) -> None:
+        """Append the messages of the records after those of this batch."""
+        self.runs += following.runs
+        self.offsets |= following.offsets
+        self.error = following.error
+        self.dropped += following.dropped
+
     def attribute(self, polled: Sequence[SourceRecord], sent: Sequence[int], end: int) -> None:
         """Note which of the polled records the messages were created from (`sent`: their indices, in order), and
         which of the first `end` records were dropped."""

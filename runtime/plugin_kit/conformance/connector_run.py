@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from runtime.api.connector import Connector, SinkConnector, SourceConnector
-from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
+from runtime.api.data.batch import SourceBatch
+from runtime.api.data.record import ErrantSourceRecord, SinkRecord, SourceRecord, TopicPartition
 from runtime.api.errors import RetriableError
 from runtime.api.task import Offset
 from runtime.pipeline.task.control import TaskControl
@@ -90,10 +91,13 @@ class SourceRun:
         self._thread.call("start()", self.task.start, self._config)
 
     def poll(self) -> Sequence[SourceRecord]:
-        """The records of one poll; none after a RetriableError."""
+        """The records of one poll; none after a RetriableError. Raises the error of one that could not be read."""
         began = time.monotonic()
         try:
             records: Sequence[SourceRecord] | None = self._thread.call("poll()", self.task.poll)
+            for record in () if isinstance(records, SourceBatch) else records or ():
+                if isinstance(record, ErrantSourceRecord):
+                    raise record.error
             return records or ()
         except RetriableError:
             return ()

@@ -8,8 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
-from runtime.api.data.record import SourceRecord
+from runtime.api.data.record import ErrantSourceRecord, SourceRecord
 from runtime.api.errors import DataError
 from runtime.connectors.files.sink.records_to_arrow import CONVERSION_ERRORS, ArrowConversion
 from runtime.connectors.spark.sink.columns import Evolution, TableColumns, spark_compatible
@@ -63,8 +64,17 @@ class RowConversion:
             DataFrameColumns(columns, self._key, self._value, target.names), target, self._groups, self._tolerance
         )
 
+    def _skips(self, record: SourceRecord) -> bool:
+        """Whether the task could not read a record, which is skipped. Raises the error that fails the task."""
+        if not isinstance(record, ErrantSourceRecord):
+            return False
+        self._tolerance.failed(Failure(Stage.TASK_POLL, _HERE, record.error, record, source_place(record)[1]))
+        return True
+
     def _groups(self, records: Sequence[SourceRecord]) -> Iterator[Group]:
         """The transformed records in groups that share their schemas. Raises the error that fails the task."""
+        if not isinstance(records, SourceBatch) and ErrantSourceRecord in map(type, records):
+            records = [record for record in records if not self._skips(record)]
         done, left = 0, records
         if (uniform := as_batch(records)) is not None:
             batches, done = self._chain.run_batches([uniform])

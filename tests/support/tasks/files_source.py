@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from runtime.api.data.record import SourceRecord
+from runtime.api.data.record import ErrantSourceRecord, SourceRecord
 from runtime.connectors.files.source.connector import FilesSourceConnector
 from runtime.connectors.files.source.task import FilesSourceTask
 from tests.support.clock import Clock
@@ -32,10 +32,18 @@ class SourceDriver:
             FilesSourceTask(self.clock, self.clock), connector.task_configs(tasks)[number], self.offsets
         )
         self.read: list[Any] = []
+        self.tolerant, self.errors = False, list[str]()
 
     def poll(self, commit: bool = True) -> list[SourceRecord]:
+        """The next batch. The errors of rows that are unreadable are in `errors`, or raised unless `tolerant`."""
         batch = self.task.poll() or []
-        self.read += [record.value for record in batch]
+        for record in batch:
+            if not isinstance(record, ErrantSourceRecord):
+                self.read.append(record.value)
+            elif self.tolerant:
+                self.errors.append(str(record.error))
+            else:
+                raise record.error
         if commit and batch:
             self.offsets.commit(batch)
             self.task.commit()

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
+from runtime.api.config.types import invalid
 from runtime.connectors.config_keys import TOPIC_KEY
 from runtime.connectors.files.formats import FileFormat, one_character
 from runtime.connectors.files.location import FileLocation, location_keys
 
 TOPIC, FORMAT, PATTERN = "topic", "format", "pattern"
 ORDER, FINISHED, ARCHIVE = "order", "finished.files", "archive.url"
-ON_ERROR = "unreadable.files"
+ON_ERROR, DEAD_LETTERS = "unreadable.files", "errors.deadletterqueue.topic.name"
 AUTO, BY_NAME, BY_TIME = "auto", "name", "modified"
 LEAVE, ARCHIVED, DELETE, FAIL, SKIP = "leave", "archive", "delete", "fail", "skip"
 TASK_NUMBER, TASK_COUNT = "task.number", "task.count"
 """Keys that the connector adds to the configuration of each task."""
 _FILES, _RECORDS = "Files", "Records"
+
+
+_ASCII = bytes(range(0x20, 0x7F))
+_WITH_STATES = ("iso2022", "hz", "utf-7")  # escapes give bytes of ASCII another meaning
+
+
+def _known_charset(name: str, value: Any) -> None:
+    """Validator: an encoding in which a byte of ASCII is always that character, since rows are cut as bytes."""
+    try:
+        codec = codecs.lookup(value).name
+        suits = not codec.startswith(_WITH_STATES) and _ASCII.decode(codec, "replace") == _ASCII.decode("ascii")
+    except (LookupError, ValueError, TypeError):  # unknown, not an encoding of text, or no name
+        suits = False
+    if not suits:
+        raise invalid(name, value, "Must be an encoding that contains ASCII, such as UTF-8, ISO-8859-1, windows-1252")
 
 
 class _ArchiveApplies:
@@ -75,6 +92,11 @@ CONFIG = ConfigDef(
     *grouped(_RECORDS, 1,
         ConfigKey("batch.size", ConfigType.INT, 5000, Importance.LOW, "Most records of a batch.",
              validators.between(1, 100_000)),
+        ConfigKey(DEAD_LETTERS, ConfigType.STRING, "", Importance.MEDIUM, "Topic for the bytes of rows that cannot be "
+             "read and that errors.tolerance=all skips. The error is in their headers."),
+        ConfigKey("charset", ConfigType.STRING, "utf-8", Importance.LOW, "Character encoding of JSON and CSV files: "
+             "UTF-8 or another that contains ASCII, such as ISO-8859-1 or windows-1252; not UTF-16 or UTF-32.",
+             _known_charset),
         ConfigKey("csv.delimiter", ConfigType.STRING, ",", Importance.LOW, "Character between the fields of CSV files; "
              "a tab in .tsv files.", one_character),
         ConfigKey("csv.header", ConfigType.BOOLEAN, True, Importance.LOW, "Whether CSV files start with the names of "
@@ -105,6 +127,9 @@ class FilesSourceSettings:
     delimiter: str
     header: bool
     columns: tuple[str, ...]
+    charset: str
+    dead_letters: str
+    tolerant: bool
     task: int
     tasks: int
 
@@ -119,6 +144,8 @@ class FilesSourceSettings:
             parsed["finished.after.ms"] / 1000, parsed[FINISHED],
             FileLocation.of(parsed, ARCHIVE) if parsed[ARCHIVE] else None, parsed[ON_ERROR] == SKIP,
             parsed["batch.size"], parsed["csv.delimiter"], parsed["csv.header"], tuple(parsed["csv.columns"]),
+            codecs.lookup(parsed["charset"]).name, parsed[DEAD_LETTERS],
+            config.get("errors.tolerance", "none").lower() == "all",
             int(config.get(TASK_NUMBER, 0)), int(config.get(TASK_COUNT, 1)),
         )  # fmt: skip
 

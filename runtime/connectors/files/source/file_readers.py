@@ -6,13 +6,12 @@ file after the header. Reading may start at any row.
 
 from __future__ import annotations
 
-import csv
 import struct
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
-from io import StringIO
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 import orjson
@@ -20,14 +19,17 @@ import pyarrow as pa
 
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
+from runtime.api.data.record import ErrantSourceRecord, SourceRecord
 from runtime.api.errors import DataError
 from runtime.connectors.files.arrow_values import ArrowValues
 from runtime.connectors.files.folder_store import FileError, FolderStore, ListedFile
 from runtime.connectors.files.formats import FileFormat, compression_of, format_of
+from runtime.connectors.files.source.csv_rows import csv_rows
 from runtime.connectors.files.source.cursor import PATH, BlockSpan, FileCursor
 from runtime.connectors.files.source.definition import FilesSourceSettings
 from runtime.connectors.files.source.opened_file import Fingerprint, OpenedFile, UnreadableError
-from runtime.connectors.files.source.text_blocks import CsvEnds, LineEnds, text_blocks
+from runtime.connectors.files.source.rows import FileRows, Piece, ReadSettings, UnreadableRows, block_rows
+from runtime.connectors.files.source.text_blocks import LineEnds, text_blocks
 
 
 class FileReading:
@@ -40,48 +42,56 @@ class FileReading:
         self._store, self._topic = store, settings.topic
         kind = settings.format or format_of(file.path)
         assert kind is not None
-        read = ReadSettings(settings.batch_size, settings.delimiter, settings.header, settings.columns)
+        read = ReadSettings(
+            settings.batch_size, settings.delimiter, settings.header, settings.columns, settings.charset
+        )
+        self._kind, self._dead_letters, self._tolerant = kind, settings.dead_letters, settings.tolerant
+        self._parts: deque[tuple[Sequence[SourceRecord], FileCursor]] = deque()
         self._rows = read_rows(OpenedFile(store, file, cursor, self._is_settled), kind, read)
 
-    def next(self) -> SourceBatch | None:
-        """The next rows; None if there are no more complete ones. Raises FileError if the file cannot be read."""
-        rows = next(self._rows, None)
-        return None if rows is None else self._batch(rows)
+    def next(self) -> Sequence[SourceRecord] | None:
+        """The next rows; None if there are no more complete ones. Raises FileError if the file cannot be read. Unless
+        errors are tolerated, an unreadable row is alone, so that the rows before it are a transaction of their own."""
+        if not self._parts:
+            rows = next(self._rows, None)
+            if rows is None:
+                return None
+            self._parts.extend(self._parts_of(rows))
+        if self._tolerant and len(self._parts) > 1:
+            parts, self._parts = self._parts, deque()
+            self.cursor = parts[-1][1]
+            return [record for part, _ in parts for record in part]
+        part, self.cursor = self._parts.popleft()
+        return part
 
     def close(self) -> None:
         if isinstance(self._rows, Generator):
             self._rows.close()
 
-    def _batch(self, rows: FileRows) -> SourceBatch:
-        file = self.file
+    def _parts_of(self, rows: FileRows) -> Iterator[tuple[Sequence[SourceRecord], FileCursor]]:
+        """The records of each piece, and the position behind them."""
+        first, partition = rows.first, {PATH: self.file.path}
+        for piece in rows.pieces:
+            end = FileCursor.after(self.file, rows.span, first + piece.count)
+            if isinstance(piece, UnreadableRows):
+                yield [self._unreadable(piece, first, partition, end)], end
+            else:
+                yield SourceBatch(partition, partial(self._offset, rows.span, first), self._topic, piece), end
+            first += piece.count
 
-        def offset_of(number: int) -> Mapping[str, Any]:
-            return FileCursor.after(file, rows.span, rows.first + number + 1).offset
+    def _offset(self, span: BlockSpan, first: int, number: int) -> Mapping[str, Any]:
+        return FileCursor.after(self.file, span, first + number + 1).offset
 
-        self.cursor = FileCursor.after(file, rows.span, rows.first + rows.values.count)
-        return SourceBatch({PATH: file.path}, offset_of, self._topic, rows.values)
+    def _unreadable(
+        self, rows: UnreadableRows, first: int, partition: Mapping[str, Any], end: FileCursor
+    ) -> SourceRecord:
+        number = f"row {first}" if rows.count == 1 else f"rows {first} to {first + rows.count - 1}"
+        error = DataError(f"Cannot read {self.file.path} as {self._kind}: {number}: {rows.reason}")
+        return ErrantSourceRecord(partition, end.offset, error, rows.raw, self._dead_letters)
 
     def _is_settled(self) -> bool:
         """Whether what was read up to the end of the file is all that will be written."""
         return self.finished and self._store.is_unchanged(self.file)
-
-
-@dataclass(frozen=True, slots=True)
-class ReadSettings:
-    """How files are read. `columns` names the fields of CSV files without a header."""
-
-    rows: int  # most rows of a block
-    delimiter: str = ","
-    header: bool = True
-    columns: tuple[str, ...] = ()
-
-
-class FileRows(NamedTuple):
-    """Rows from number `first`, and the block of the file to which they belong."""
-
-    values: ValueBatch
-    first: int
-    span: BlockSpan
 
 
 def read_rows(opened: OpenedFile, kind: FileFormat, settings: ReadSettings) -> Iterator[FileRows]:
@@ -99,16 +109,6 @@ def read_rows(opened: OpenedFile, kind: FileFormat, settings: ReadSettings) -> I
 _ERRORS = (OSError, ValueError, pa.ArrowException, DataError, TypeError, KeyError, EOFError, IndexError, struct.error)
 _WHOLE = (FileFormat.PARQUET, FileFormat.AVRO)
 """Formats whose readers cannot tell a file that is still being written from a damaged one."""
-
-
-def _parts(
-    opened: OpenedFile, settings: ReadSettings, span: BlockSpan, values: Callable[[int, int], ValueBatch]
-) -> Iterator[FileRows]:
-    """The rows of a block that have not been read. `values` gets the numbers, within the block, of a row and of the row
-    after the last."""
-    count = span.end_row - span.first_row
-    for first in range(max(opened.cursor.row - span.first_row, 0), count, settings.rows):
-        yield FileRows(values(first, min(first + settings.rows, count)), span.first_row + first, span)
 
 
 def _parquet(opened: OpenedFile, settings: ReadSettings) -> Iterator[FileRows]:
@@ -144,71 +144,74 @@ def _of_group(
         skipped = min(max(opened.cursor.row - row, 0), len(batch))
         row += skipped
         if skipped < len(batch):
-            yield FileRows(to_values(batch.slice(skipped)), row, span)
+            yield FileRows(list(_arrow_pieces(batch.slice(skipped), to_values)), row, span)
         row += len(batch) - skipped
+
+
+def _arrow_pieces(batch: Any, to_values: ArrowValues) -> Iterator[Piece]:
+    """The values of a batch, and its rows with values that Connect does not have: halves it until those are alone."""
+    try:
+        yield to_values(batch)
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        if len(batch) == 1:
+            yield UnreadableRows(1, _unfit(batch, error))
+            return
+        middle = len(batch) // 2
+        yield from _arrow_pieces(batch.slice(0, middle), to_values)
+        yield from _arrow_pieces(batch.slice(middle), to_values)
+
+
+def _unfit(row: Any, error: Exception) -> str:
+    """Which columns of a row have values that do not fit, and why."""
+    names = [name for name in row.schema.names if not _fits(row.select([name]))]
+    return f"column {', '.join(names)}: {error}"
+
+
+def _fits(column: Any) -> bool:
+    try:
+        ArrowValues(column.schema)(column)
+    except (pa.ArrowException, ValueError, OverflowError):
+        return False
+    return True
 
 
 def _json(opened: OpenedFile, settings: ReadSettings) -> Iterator[FileRows]:
     row = opened.resume[1]
     for block in text_blocks(opened, LineEnds()):
         lines = [line for line in block.text.split(b"\n") if line.strip()]
-        yield from _parts(opened, settings, block.span(row, len(lines)), _documents(lines, row))
+        documents = _Documents(lines, settings.charset)
+        yield from block_rows(opened, settings, block.span(row, len(lines)), documents.between)
         row += len(lines)
 
 
-def _documents(lines: Sequence[bytes], row: int) -> Callable[[int, int], ValueBatch]:
-    return lambda first, end: ValueBatch(
-        None, [_document(line, row + first + place) for place, line in enumerate(lines[first:end])]
-    )
+class _Documents:
+    """Lines of JSON as pieces."""
 
+    def __init__(self, lines: Sequence[bytes], charset: str) -> None:
+        self._lines, self._charset = lines, charset
 
-def _document(line: bytes, row: int) -> Any:
-    try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        raise DataError(f"row {row} is not valid JSON: {error}") from None
+    def between(self, first: int, end: int) -> list[Piece]:
+        lines = self._lines[first:end]
+        try:
+            return [ValueBatch(None, list(map(self._document, lines)))]
+        except ValueError:
+            return self._apart(lines)
 
+    def _document(self, line: bytes) -> Any:
+        return orjson.loads(line if self._charset == "utf-8" else line.decode(self._charset))
 
-def _csv(opened: OpenedFile, settings: ReadSettings) -> Iterator[FileRows]:
-    delimiter = "\t" if opened.path.partition(".tsv")[1] else settings.delimiter
-    rows, row = CsvEnds(delimiter), opened.resume[1]
-    first, complete = rows.first(opened) if settings.header or not settings.columns else (b"", True)
-    names = settings.columns or _csv_names(first, settings.header, delimiter)
-    if not names or not (complete or opened.is_settled()):
-        return
-    to_values = ArrowValues(pa.schema([(name, pa.string()) for name in names]))
-    for block in text_blocks(opened, rows, len(first) if settings.header else 0):
-        batch = _csv_batch(block.text, names, delimiter)
-        yield from _parts(opened, settings, block.span(row, len(batch)), _slices(batch, to_values))
-        row += len(batch)
-
-
-def _csv_names(first: bytes, header: bool, delimiter: str) -> Sequence[str]:
-    """The names of the columns; empty for an empty file."""
-    text = StringIO(first.decode("utf-8-sig", "replace"), newline="")
-    fields: list[str] = next(csv.reader(text, delimiter=delimiter), [])
-    return fields if header else [f"column{number + 1}" for number in range(len(fields))]
-
-
-def _csv_batch(text: bytes, names: Sequence[str], delimiter: str) -> Any:
-    """The rows of a text as an Arrow record batch."""
-    from pyarrow import csv as arrow
-
-    read = arrow.ReadOptions(column_names=names, block_size=len(text) + 1, use_threads=False)
-    parse = arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True)
-    convert = arrow.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True,
-                                   quoted_strings_can_be_null=False, null_values=[""])  # fmt: skip
-    table = arrow.read_csv(pa.py_buffer(text), read, parse, convert) if text.strip() else None
-    return pa.record_batch([pa.array([], pa.string())] * len(names), names) if table is None else _single_batch(table)
-
-
-def _single_batch(table: Any) -> Any:
-    batches = table.combine_chunks().to_batches()
-    return batches[0] if batches else table.schema.empty_table().to_batches()[0]
-
-
-def _slices(batch: Any, to_values: ArrowValues) -> Callable[[int, int], ValueBatch]:
-    return lambda first, end: to_values(batch.slice(first, end - first))
+    def _apart(self, lines: Sequence[bytes]) -> list[Piece]:
+        pieces: list[Piece] = []
+        values: list[Any] = []
+        for line in lines:
+            try:
+                values.append(self._document(line))
+            except ValueError as error:
+                if values:
+                    pieces.append(ValueBatch(None, values))
+                pieces.append(UnreadableRows(1, f"not valid JSON: {error}", line))
+                values = []
+        return [*pieces, ValueBatch(None, values)] if values else pieces
 
 
 def _avro(opened: OpenedFile, settings: ReadSettings) -> Iterator[FileRows]:
@@ -232,15 +235,30 @@ def _avro(opened: OpenedFile, settings: ReadSettings) -> Iterator[FileRows]:
             span = BlockSpan(row, start, row + block.num_records, read.position, read.check)
             row = span.end_row
             if row > opened.cursor.row:
-                yield from _parts(opened, settings, span, _avro_values(schema, block, reader.writer_schema))
+                values = _AvroBlock(schema, block, reader.writer_schema)
+                yield from block_rows(opened, settings, span, values.between)
     if read.position < opened.file.size and opened.is_settled():
         raise EOFError(f"its last block, at byte {read.position}, is incomplete")
 
 
-def _avro_values(schema: Any, block: Any, document: Any) -> Callable[[int, int], ValueBatch]:
-    plain: Callable[[Any], Any] = _without_uuids if "uuid" in str(document) else lambda value: value
-    rows = [plain(value) for value in block]
-    return lambda first, end: ValueBatch(schema, rows[first:end])
+class _AvroBlock:
+    """A block of Avro as pieces. Where a row ends is known only if it can be read: all rows of the block that follow
+    an unreadable one are unreadable, too."""
+
+    def __init__(self, schema: Any, block: Any, document: Any) -> None:
+        plain: Callable[[Any], Any] = _without_uuids if "uuid" in str(document) else lambda value: value
+        self._schema, self._rows = schema, list[Any]()
+        self._reason = ""
+        try:
+            self._rows.extend(map(plain, block))
+        except (*_ERRORS, OverflowError) as error:
+            self._reason = f"the rest of its block is unreadable: {error}"
+
+    def between(self, first: int, end: int) -> list[Piece]:
+        rows = self._rows[first:end]
+        pieces: list[Piece] = [ValueBatch(self._schema, rows)] if rows else []
+        missing = end - max(first, len(self._rows))
+        return pieces if missing <= 0 else [*pieces, UnreadableRows(missing, self._reason)]
 
 
 _AVRO_TIMES = {
@@ -283,6 +301,6 @@ def _without_uuids(value: Any) -> Any:
 _READERS: Mapping[FileFormat, Callable[[OpenedFile, ReadSettings], Iterator[FileRows]]] = {
     FileFormat.PARQUET: _parquet,
     FileFormat.JSON: _json,
-    FileFormat.CSV: _csv,
+    FileFormat.CSV: csv_rows,
     FileFormat.AVRO: _avro,
 }

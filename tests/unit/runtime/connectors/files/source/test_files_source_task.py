@@ -155,7 +155,7 @@ def test_avro_times_and_identifiers(tmp_path: Path) -> None:
 
 def test_an_unreadable_file_fails_the_task_and_is_named(tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_text('{"n": 1}\n{"n": \n')
-    with pytest.raises(ConnectError, match=r"Cannot read bad\.json as json: row 1 is not valid JSON"):
+    with pytest.raises(ConnectError, match=r"Cannot read bad\.json as json: row 1: not valid JSON"):
         SourceDriver(tmp_path).drain()
 
 

@@ -1,0 +1,82 @@
+"""Rows that a source could not read, on a real broker: skipped with a dead letter, or the end of the task."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import orjson
+import pytest
+
+from runtime.model.states import State
+from runtime.model.task_spec import ConverterSpec, TaskSpec
+from tests.support.broker import KafkaBroker, unique
+from tests.support.kafka.committed import committed, committed_offsets, values
+from tests.support.kafka.topics import count
+from tests.support.tasks.pipeline import messages, task_spec
+from tests.support.tasks.slot_host import RunningTask
+from tests.support.waiting import wait_until
+
+DEAD = [b'{"n": ', b"not JSON", b"\xff"]
+LINES = b'{"n": 0}\n%b\n{"n": 2}\n%b\n%b\n{"n": 5}\n' % tuple(DEAD)
+GOOD = [b'{"n":0}', b'{"n":2}', b'{"n":5}']
+
+
+def _spec(broker: KafkaBroker, folder: Path, delivery: str, tolerance: str) -> TaskSpec:
+    topic, dead = broker.create_topic(), broker.create_topic()
+    spec = task_spec(
+        "source",
+        "runtime.connectors.files.source.task:FilesSourceTask",
+        {
+            "topic": topic, "url": str(folder), "errors.tolerance": tolerance,
+            "errors.deadletterqueue.topic.name": dead,
+        },
+        producer={"bootstrap.servers": broker.bootstrap},
+        offsets_topic=broker.create_topic(unique("offsets")),
+        key_converter=ConverterSpec("org.apache.kafka.connect.storage.StringConverter"),
+        value_converter=ConverterSpec("org.apache.kafka.connect.json.JsonConverter", {"schemas.enable": "false"}),
+    )  # fmt: skip
+    if delivery == "at least once":
+        return spec
+    transactional_id = unique("txn")
+    producer = {**spec.producer, "transactional.id": transactional_id}
+    return replace(spec, producer=producer, producer_shared=False, transactional_id=transactional_id)
+
+
+@pytest.mark.parametrize("delivery", ["at least once", "exactly once"])
+def test_rows_that_are_skipped_are_dead_letters_and_their_offsets_are_committed(
+    broker: KafkaBroker, tmp_path: Path, delivery: str
+) -> None:
+    (tmp_path / "a.json").write_bytes(LINES)
+    spec = _spec(broker, tmp_path, delivery, "all")
+    topic, dead = spec.config["topic"], spec.config["errors.deadletterqueue.topic.name"]
+    task = RunningTask(spec)
+    wait_until(lambda: len(committed(broker, topic)) == 3 and len(committed(broker, dead)) == 3)
+    task.stop()
+    assert (values(broker, topic), values(broker, dead)) == (GOOD, DEAD)
+    headers = dict(messages(broker, dead)[0].headers() or [])
+    assert headers["__connect.errors.stage"] == b"TASK_POLL"
+    assert headers["__connect.errors.connector.name"].decode() == spec.connector
+    assert headers["__connect.errors.exception.message"].startswith(
+        b"Cannot read a.json as json: row 1: not valid JSON"
+    )
+    assert orjson.loads(headers["headrace.source.partition"]) == {"path": "a.json"}
+    assert orjson.loads(headers["headrace.source.offset"])["row"] == 2
+    assert [offset.offset["row"] for offset in committed_offsets(broker, spec)] == [6]
+    assert task.runner.errors is not None
+    assert (task.runner.errors.skipped, task.runner.errors.dead_letters) == (3, 3)
+
+
+@pytest.mark.parametrize("delivery", ["at least once", "exactly once"])
+def test_without_tolerance_the_task_fails_at_the_row_after_those_before_it(
+    broker: KafkaBroker, tmp_path: Path, delivery: str
+) -> None:
+    (tmp_path / "a.json").write_bytes(LINES.replace(DEAD[0] + b"\n", b'{"n": 1}\n'))
+    spec = _spec(broker, tmp_path, delivery, "none")
+    task = RunningTask(spec)
+    task.join()
+    assert task.host.states == [State.RUNNING, State.FAILED]
+    assert "Cannot read a.json as json: row 3: not valid JSON" in task.host.trace
+    assert values(broker, spec.config["topic"]) == [b'{"n":0}', b'{"n":1}', b'{"n":2}']
+    assert count(broker.bootstrap, spec.config["errors.deadletterqueue.topic.name"]) == 0
+    assert [offset.offset["row"] for offset in committed_offsets(broker, spec)] == [3]
