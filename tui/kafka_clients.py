@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _FLUSH = 1.0  # seconds for the reports of purged records
 
+# Otherwise a request for a dead broker connects to it hundreds of times a second (see the worker's module).
+_ADMIN: Mapping[str, Any] = {"enable.sparse.connections": False}
+
 _open: dict[int, tuple[Any, weakref.finalize[..., Any] | None]] = {}
 _ownerless: queue.SimpleQueue[Any] = queue.SimpleQueue()  # its put() may run inside the garbage collector
 _thread: threading.Thread | None = None
@@ -72,7 +75,7 @@ class KeptAdmin:
     def _enter(self) -> _Lease:
         with self._lock:
             if self._lease is None:
-                self._lease = _Lease(_keep(_made(_admin_type, self._settings), self))
+                self._lease = _Lease(_keep(_made(_admin_type, {**self._settings, **_ADMIN}), self))
             self._lease.users += 1
             return self._lease
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.kafka_python import TopicPartition
-from runtime.kafka.clients.open_clients import KeptAdmin
+from runtime.kafka.clients.open_clients import KeptAdmin, listed_offset
 from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 
@@ -84,7 +84,7 @@ class Positions:
         with self._admin.use() as admin:
             for at, future in admin.list_offsets(asked, request_timeout=self._timeout).items():
                 try:
-                    positions[at.topic, at.partition] = int(future.result().offset)
+                    positions[at.topic, at.partition] = listed_offset(future.result())
                 except KafkaException as e:
                     if e.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                         self._admin.renew()  # the client may not learn of a new leader

@@ -156,14 +156,18 @@ class Brokers:
 def _list_offsets(
     asked: dict[Any, Any], timeout: float, as_error: Callable[[Any], HeadraceError], admin: AdminClient
 ) -> dict[TopicPartition, int | HeadraceError]:
-    from confluent_kafka import KafkaException
+    from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
 
     results: dict[TopicPartition, int | HeadraceError] = {}
     for at, future in admin.list_offsets(asked, request_timeout=timeout).items():
         try:
-            results[at.topic, at.partition] = future.result().offset
+            offset = results[at.topic, at.partition] = future.result().offset
         except KafkaException as error:
             results[at.topic, at.partition] = as_error(error.args[0])
+            continue
+        if offset == OFFSET_INVALID:  # librdkafka reports no error for it
+            silent = KafkaError(KafkaError._TIMED_OUT, f"the leader of {at.topic}-{at.partition} does not respond")
+            results[at.topic, at.partition] = as_error(silent)
     return results
 
 

@@ -7,12 +7,13 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from runtime.kafka.clients.open_clients import KeptAdmin
+from runtime.kafka.clients.open_clients import KeptAdmin, listed_offset
 from runtime.kafka.log.reader import Position
 from runtime.kafka.request_batcher import RequestBatcher
 
 _log = logging.getLogger(__name__)
 _RETRY_DELAY = 0.2  # seconds until end offsets are requested again
+_FIRST_ATTEMPT, _LONGEST_ATTEMPT = 2.0, 8.0  # seconds of a request: the client waits for a dead leader until its end
 
 Ends = dict[Position, int]
 _Key = tuple[str, bool]  # a topic, and whether its uncommitted end is requested
@@ -45,21 +46,24 @@ class EndOffsets:
 
     async def _request(self, keys: Sequence[_Key]) -> Mapping[_Key, Ends]:
         """A client from before a broker's restart may keep using the old leader epoch (FENCED_LEADER_EPOCH, seen with
-        librdkafka 2.16), so a new client is created after a refusal."""
+        librdkafka 2.16), and one from before an election the dead leader, so a new client is created after a
+        refusal."""
         from confluent_kafka import KafkaException
 
+        attempt = min(_FIRST_ATTEMPT, self._timeout)
         async with asyncio.timeout(self._timeout):  # other requests wait for this one
             while True:
                 try:
                     with self._admin.use() as admin:
-                        return await self._list(admin, keys)
+                        return await self._list(admin, keys, attempt)
                 except KafkaException as e:
                     _log.debug("End offsets of %s were refused: %s", ", ".join({topic for topic, _ in keys}), e)
                     self._refused()
                 self._admin.renew()
+                attempt = min(attempt * 2, _LONGEST_ATTEMPT, self._timeout)
                 await asyncio.sleep(_RETRY_DELAY)
 
-    async def _list(self, admin: Any, keys: Sequence[_Key]) -> dict[_Key, Ends]:
+    async def _list(self, admin: Any, keys: Sequence[_Key], seconds: float) -> dict[_Key, Ends]:
         from confluent_kafka import IsolationLevel, TopicPartition
         from confluent_kafka.admin._listoffsets import OffsetSpec
 
@@ -69,9 +73,9 @@ class EndOffsets:
         for uncommitted in {uncommitted for _, uncommitted in keys}:
             level = IsolationLevel.READ_UNCOMMITTED if uncommitted else IsolationLevel.READ_COMMITTED
             asked = {TopicPartition(t, p): latest for t, p in self._partitions if (t, uncommitted) in ends}
-            requests[uncommitted] = admin.list_offsets(asked, isolation_level=level, request_timeout=self._timeout)
+            requests[uncommitted] = admin.list_offsets(asked, isolation_level=level, request_timeout=seconds)
         for uncommitted, responses in requests.items():
             for tp, future in responses.items():
-                end = (await asyncio.wrap_future(future)).offset
+                end = listed_offset(await asyncio.wrap_future(future))
                 ends[tp.topic, uncommitted][tp.topic, tp.partition] = end
         return ends

@@ -19,11 +19,11 @@ PRODUCE, LIST_OFFSETS, INIT_PRODUCER_ID, END_TXN = 0, 2, 22, 26  # API keys of r
 
 
 class MockKafka(KafkaBroker):
-    """One broker; the test controls which partitions have a leader and which requests are refused."""
+    """The test controls which partitions have a leader, which requests are refused, and which brokers are down."""
 
-    def __init__(self) -> None:
+    def __init__(self, brokers: int = 1) -> None:
         self._library = _library()
-        self._owner = Producer({"test.mock.num.brokers": 1, "log_level": 0})
+        self._owner = Producer({"test.mock.num.brokers": brokers, "log_level": 0})
         self._cluster = ctypes.c_void_p(self._library.rd_kafka_handle_mock_cluster(_handle(self._owner)))
         super().__init__(self._library.rd_kafka_mock_cluster_bootstraps(self._cluster).decode())
 
@@ -36,8 +36,12 @@ class MockKafka(KafkaBroker):
     def lose_leader(self, topic: str, partition: int = 0) -> None:
         self._set_leader(topic, partition, _NO_LEADER)
 
-    def elect_leader(self, topic: str, partition: int = 0) -> None:
-        self._set_leader(topic, partition, _LEADER)
+    def elect_leader(self, topic: str, partition: int = 0, broker: int = _LEADER) -> None:
+        self._set_leader(topic, partition, broker)
+
+    def set_down(self, broker: int) -> None:
+        """The broker ends its connections and accepts no others; it stays the leader of its partitions."""
+        assert not self._library.rd_kafka_mock_broker_set_down(self._cluster, ctypes.c_int32(broker))
 
     def refuse(self, request: int, *codes: int) -> None:
         """Answers the next requests of this kind with these errors, one for each request."""
