@@ -10,11 +10,14 @@ WORKER_USAGE = """usage: headrace worker distributed FILE.properties
 
 DOCTOR_USAGE = "usage: headrace doctor [--config FILE.properties]"
 
+MIGRATE_USAGE = "usage: headrace migrate check FILE.properties [--connect URL]"
+
 USAGE = f"""{WORKER_USAGE}
        headrace embedded up|down|status|run
        headrace offsets --config=FILE.properties --export [FILE] | --import [FILE]
        headrace plugin new|list|test|run|install ...
-       {DOCTOR_USAGE.removeprefix("usage: ")}"""
+       {DOCTOR_USAGE.removeprefix("usage: ")}
+       {MIGRATE_USAGE.removeprefix("usage: ")}"""
 
 WORKER_HELP = f"""{WORKER_USAGE}
 
@@ -28,6 +31,12 @@ DOCTOR_HELP = f"""{DOCTOR_USAGE}
 Checks this machine for what Headrace needs, and with --config the plugin.path of a worker. The exit code is 1 if an
 installed part cannot work."""
 
+MIGRATE_HELP = f"""{MIGRATE_USAGE}
+
+Reads the properties of Apache's workers, and through URL their connectors, and prints what a move to Headrace takes:
+what is refused, what has no effect, plugins, rights, memory and steps. Changes nothing. The exit code is 1 if something
+is refused."""
+
 USAGE_ERROR = 2
 
 
@@ -40,6 +49,15 @@ def main(argv: Sequence[str]) -> int:
         case ["doctor", "-h" | "--help"]:
             print(DOCTOR_HELP)
             return 0
+        case ["migrate", "-h" | "--help"]:
+            print(MIGRATE_HELP)
+            return 0
+        case ["migrate", "check", file] | ["migrate", "check", file, "--connect", _]:
+            from runtime.migrate import cli as migrate
+
+            return migrate.check(file, *argv[4:])
+        case ["migrate", *_]:
+            return _refuse(MIGRATE_USAGE)
         case ["worker", "distributed", file]:
             from runtime.worker import worker
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from tui.errors import BROKEN_PIPE, FAILED, INTERRUPTED, HeadraceError, UsageError
 from tui.options import USAGE_TEXT, cluster_options, leading_cluster_options, read_options
 
-RUNTIME_VERBS = ("worker", "embedded", "offsets", "plugin", "doctor")
+RUNTIME_VERBS = ("worker", "embedded", "offsets", "plugin", "doctor", "migrate")
 MIN_COLUMNS = 40
 # Commands without -c, with their verbs.
 _DIRECT = {verb: verb for verb in ("watch", "check", "backup", "restore")} | {"preview": "preview connector"}

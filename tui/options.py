@@ -33,6 +33,8 @@ headrace config                 every setting with its value and origin
 headrace completion bash|zsh|fish
                                 a completion script for the shell
 headrace doctor                 check this machine for what Headrace needs
+headrace migrate check FILE.properties [--connect URL]
+                                what a move of Apache's workers takes
 headrace embedded up|down|status|run
                                 the embedded broker and worker
 headrace worker distributed FILE.properties
@@ -48,7 +50,8 @@ headrace plugin new|list|test|run|install …
 
 exit codes of scripts: 0 done, 1 refused or failed, 2 usage, 3 not found,
 4 conflict or wrong state, 5 unreachable, 6 timed out, 7 refused by read-only,
-8 a dry run or diff found changes, 130 interrupted
+8 a dry run or diff found changes, 9 needs another version of Connect,
+130 interrupted
 """
 
 

@@ -127,7 +127,8 @@ def test_real_workers_2_8_and_3_6(earlier: tuple[Earlier, Earlier], broker: Kafk
         more.write("four\n")
     told = new.run(f"restore {file} -y")
     assert "created and then stopped: creating a connector in a state needs Connect 3.7; this is 3.6.2" in told
-    assert new.connect.states(lines)[0] == "PAUSED" and new.connect.offsets(lines)[0]["offset"] == {"position": 14}
+    new.connect.wait(lines, "PAUSED")
+    assert new.connect.offsets(lines)[0]["offset"] == {"position": 14}
     new.run(f"resume connector {lines} {copy}")
     wait_until(lambda: "four" in read(tmp_path / "copy.txt"), 120, "the fourth line")
     new.run(f"patch offsets {copy} --to earliest --stop -y")

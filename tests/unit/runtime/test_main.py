@@ -13,6 +13,7 @@ from runtime.main import main
         (["worker", "--help"], "usage: headrace worker distributed FILE"),
         (["worker", "distributed", "-h"], "usage: headrace worker distributed FILE"),
         (["doctor", "-h"], "usage: headrace doctor [--config FILE"),
+        (["migrate", "-h"], "usage: headrace migrate check FILE"),
     ],
 )
 def test_help_is_printed(words: list[str], usage: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,6 +28,7 @@ def test_help_is_printed(words: list[str], usage: str, capsys: pytest.CaptureFix
         (["worker", "distributed"], "the worker's properties file is missing"),
         (["plugin"], "usage: headrace plugin"),
         (["doctor", "all"], "usage: headrace doctor"),
+        (["migrate", "check"], "usage: headrace migrate check"),
         (["worker", "standalon", "w.properties"], "'standalon' is neither distributed nor standalone"),
     ],
 )
