@@ -65,12 +65,6 @@ class RowsTask(SinkTask):
 class RowsConnector(SinkConnector):
     task_class = RowsTask
 
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = config
-
-    def task_configs(self, max_tasks: int) -> list[Mapping[str, str]]:
-        return [self._config] * max_tasks
-
 
 @pytest.fixture(autouse=True)
 def rows(monkeypatch: pytest.MonkeyPatch) -> type[RowsTask]:

@@ -301,12 +301,6 @@ class DeviatingTask(SourceTask):
 class DeviatingConnector(SourceConnector):
     task_class = DeviatingTask
 
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = config
-
-    def task_configs(self, max_tasks: int) -> list[Mapping[str, str]]:
-        return [self._config]
-
 
 @pytest.fixture
 def deviating(monkeypatch: pytest.MonkeyPatch) -> str:
