@@ -62,6 +62,8 @@ class Connector(ABC):
     config_def: ClassVar[ConfigDef] = ConfigDef()
     """The connector's own configuration keys; the worker adds the keys common to all connectors."""
     task_class: ClassVar[type[Task] | type[AsyncTask]]
+    config: Mapping[str, str]
+    """The connector's configuration, from start() on."""
 
     def version(self) -> str:
         """The plugin's version; by default the Kafka Connect release that this worker implements."""
@@ -73,9 +75,9 @@ class Connector(ABC):
         """Values, recommendations and errors of the connector's own keys. Override to check keys against each other."""
         return self.config_def.validate(config)
 
-    @abstractmethod
     def start(self, config: Mapping[str, str]) -> None:
         """Start the connector with its configuration; an exception sets the connector to FAILED."""
+        self.config = dict(config)
 
     @abstractmethod
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
@@ -90,6 +92,10 @@ class SourceConnector(Connector):
 
     context: SourceConnectorContext
     task_class: ClassVar[type[SourceTask] | type[AsyncSourceTask]]
+
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        """By default one task, with the connector's configuration."""
+        return [self.config]
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport | None:
         """Whether the connector supports exactly-once delivery with this configuration; None if unknown (KIP-618).
@@ -119,6 +125,10 @@ class SinkConnector(Connector):
     """A connector whose tasks write to another system (Java: SinkConnector)."""
 
     task_class: ClassVar[type[SinkTask] | type[AsyncSinkTask]]
+
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        """By default `max_tasks` tasks, all with the connector's configuration."""
+        return [self.config] * max_tasks
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         """Like SourceConnector.alter_offsets(), for the offsets of the consumer group: the next offset to read, or None

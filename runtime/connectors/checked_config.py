@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from runtime.api.connector import ExactlyOnceSupport, SinkConnector, SourceConnector
 from runtime.api.data.record import TopicPartition
@@ -13,10 +13,7 @@ class GroupSinkConnector(SinkConnector):
 
     def start(self, config: Mapping[str, str]) -> None:
         self.config_def.parse(config)
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config] * max_tasks
+        super().start(config)
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         """Always True. What has been written remains."""
@@ -28,10 +25,7 @@ class ExactSourceConnector(SourceConnector):
 
     def start(self, config: Mapping[str, str]) -> None:
         self.config_def.parse(config)
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config]
+        super().start(config)
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         return ExactlyOnceSupport.SUPPORTED

@@ -194,10 +194,7 @@ class FileStreamSourceConnector(SourceConnector):
             raise ConfigError(
                 f'Missing required configuration "{FILE}": a task runs in the background and has no standard input'
             )
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config]
+        super().start(config)
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         return ExactlyOnceSupport.SUPPORTED if config.get(FILE) else ExactlyOnceSupport.UNSUPPORTED

@@ -45,11 +45,8 @@ class NumberedSourceConnector(ExactSourceConnector):
     task_key: ClassVar[str]
     own_offsets: ClassVar[NumberedOffsets]
 
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = dict(config)
-
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [{**self._config, self.task_key: str(task)} for task in range(max_tasks)]
+        return [{**self.config, self.task_key: str(task)} for task in range(max_tasks)]
 
     def alter_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]

@@ -20,16 +20,17 @@ MAX_LOGGERS = 10_000
 _MAX_NAME = 1_000  # characters of the name of a logger or a context
 
 
-def log_line(level: str, logger: str, message: str, context: str) -> None:
+def log_line(level: str, logger: str, message: str, context: str, most_loggers: int = MAX_LOGGERS) -> None:
     """Log a line that another process has sent, which may have any size, and any number of loggers."""
     number = logging.getLevelNamesMapping().get(level, logging.INFO)
-    _logger(logger[:_MAX_NAME]).log(number, "%s", cut(message, MAX_RAW_LINE), extra={"context": context[:_MAX_NAME]})
+    log = _logger(logger[:_MAX_NAME], most_loggers)
+    log.log(number, "%s", cut(message, MAX_RAW_LINE), extra={"context": context[:_MAX_NAME]})
 
 
-def _logger(name: str) -> logging.Logger:
+def _logger(name: str, most: int) -> logging.Logger:
     """The logger of this name; the root logger for new names when there are too many."""
     known = logging.root.manager.loggerDict
-    return logging.getLogger(name if name in known or len(known) < MAX_LOGGERS else None)
+    return logging.getLogger(name if name in known or len(known) < most else None)
 
 
 class LimitedWarnings:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from runtime.api.connector import SinkConnector, SourceConnector
+from runtime.api.connector import Connector, SinkConnector, SourceConnector
 from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.transformation import Predicate, Transformation
 from runtime.plugin_kit.conformance.case import Case, PredicateCase, TransformationCase
@@ -74,10 +74,14 @@ def load(path: Path) -> AuthorCode:
 def plugin_classes(module: ModuleType) -> Iterator[type]:
     """The plugin classes that a module exports and that it, or a module below it, defines."""
     for cls in list(vars(module).values()):
-        if not isinstance(cls, type) or not issubclass(cls, PLUGIN_TYPES) or inspect.isabstract(cls):
+        if not isinstance(cls, type) or not issubclass(cls, PLUGIN_TYPES) or _is_base(cls):
             continue
         if f"{cls.__module__}.".startswith(f"{module.__name__}.") and not cls.__name__.startswith("_"):
             yield cls
+
+
+def _is_base(cls: type) -> bool:
+    return inspect.isabstract(cls) or (issubclass(cls, Connector) and not hasattr(cls, "task_class"))
 
 
 def _modules(path: Path) -> tuple[Path, Path, list[str]]:

@@ -29,7 +29,6 @@ from runtime.herder.status.error_board import MAX_SHOWN, MAX_TEXT
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.status_board import StatusBoard
 from runtime.kafka.formats import compact
-from runtime.logs import limited
 from runtime.logs.formats import CUT_MARK, MAX_LINE, MAX_TRACE, TextFormat
 from runtime.logs.limited import log_line
 from runtime.logs.lines import ConnectorLines
@@ -273,12 +272,11 @@ async def test_log_lines_of_a_slot_are_cut(port: Port, caplog: pytest.LogCapture
     connection.close()
 
 
-def test_loggers_of_slots_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loggers_of_slots_do_not_fill_the_memory() -> None:
     """Python keeps a logger for each name that is ever used."""
     known = len(logging.root.manager.loggerDict)
-    monkeypatch.setattr(limited, "MAX_LOGGERS", known + 3)
     for number in range(100):
-        log_line("DEBUG", f"hostile{number}", "x", "")
+        log_line("DEBUG", f"hostile{number}", "x", "", most_loggers=known + 3)
     assert len(logging.root.manager.loggerDict) == known + 3
 
 

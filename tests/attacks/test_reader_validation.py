@@ -91,5 +91,5 @@ def test_a_reader_runs_no_code_of_a_java_connector() -> None:
     }
     with pytest.raises(AssertionError, match="the JVM is asked"):
         Java.config_def.validate(config)
-    result = validate_text(config, plugin, Java, REGISTRY, DEFAULTS)  # type: ignore[type-abstract]
+    result = validate_text(config, plugin, Java, REGISTRY, DEFAULTS)
     assert "url" not in errors(result) and any("role admin" in line for line in result["unchecked"])

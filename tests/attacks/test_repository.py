@@ -12,9 +12,7 @@ from threading import Thread
 
 import pytest
 
-from runtime.java.discovery import class_index
 from runtime.java.discovery.class_index import Archive, UnreadableArchiveError
-from runtime.java.install import unpack as unpacking
 from runtime.java.install.coordinate import Coordinate
 from runtime.java.install.errors import InstallError
 from runtime.java.install.installer import Installed, install
@@ -86,22 +84,20 @@ def test_a_link_in_a_zip_file_becomes_a_file(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "lib.jar").is_symlink()
 
 
-def test_an_archive_of_too_many_entries_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unpacking, "MAX_FILES", 3)
+def test_an_archive_of_too_many_entries_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as zipped:
         for number in range(4):
             zipped.writestr(f"{number}.txt", b"")
     with pytest.raises(InstallError, match="more than 3 entries"):
-        unpack(tmp_path / "a.zip", tmp_path / "out", MB)
+        unpack(tmp_path / "a.zip", tmp_path / "out", MB, most_entries=3)
 
 
-def test_a_class_that_inflates_without_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(class_index, "_MAX_ENTRY", MB)
+def test_a_class_that_inflates_without_limit_is_not_read(tmp_path: Path) -> None:
     jar = tmp_path / "bomb.jar"
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as zipped:
         zipped.writestr("Bomb.class", bytes(8 * MB))
         zipped.writestr("Good.class", bytes(MB))
-    with Archive(jar) as opened:
+    with Archive(jar, largest_entry=MB) as opened:
         assert len(opened.read("Good.class")) == MB
         with pytest.raises(UnreadableArchiveError, match="has more than 1,048,576 bytes"):
             opened.read("Bomb.class")

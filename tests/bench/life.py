@@ -8,7 +8,7 @@ from runtime.engine.driver.archive import archive_path
 from tests.bench.sides import Bench, create, median, wait_running
 from tests.support.broker import unique
 from tests.support.clusters import rest
-from tests.support.connect import SOURCE, STRINGS, Connect
+from tests.support.connect import SOURCE, STRINGS, Connect, is_running
 from tests.support.process_usage import usage
 from tests.support.waiting import wait_until
 
@@ -87,14 +87,7 @@ def config(file: str, topic: str, **more: str) -> dict[str, str]:
 def running(connect: Connect, names: list[str]) -> int:
     """The number of connectors that are RUNNING with a RUNNING task."""
     entries = connect.ask("GET", "/connectors?expand=status")
-    return sum(_is_running(entries.get(name, {}).get("status")) for name in names)
-
-
-def _is_running(status: dict[str, object] | None) -> bool:
-    if not status or not status["tasks"]:
-        return False
-    states = [status["connector"]["state"], *(task["state"] for task in status["tasks"])]  # type: ignore[index,attr-defined]
-    return set(states) == {"RUNNING"}
+    return sum(is_running(entries.get(name, {}).get("status")) for name in names)
 
 
 def _running_again(connect: Connect) -> bool:

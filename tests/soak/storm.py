@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.broker import EmbeddedBroker
-from tests.support.connect import SOURCE, STRINGS, Connect
+from tests.support.connect import SOURCE, STRINGS, Connect, is_running
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, our_worker
 
@@ -130,14 +130,7 @@ class Storm:
             return 0
         if status != 200:
             return 0
-        return sum(_is_running(entry.get("status")) for entry in entries.values())
-
-
-def _is_running(status: dict[str, object] | None) -> bool:
-    if not status or not status["tasks"]:
-        return False
-    states = [status["connector"]["state"], *(task["state"] for task in status["tasks"])]  # type: ignore[index,attr-defined]  # JSON of the REST API
-    return set(states) == {"RUNNING"}
+        return sum(is_running(entry.get("status")) for entry in entries.values())
 
 
 def storm(

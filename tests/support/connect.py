@@ -86,6 +86,15 @@ class Connect:
         self.put(name, "resume")
         self.wait(name, "RUNNING", ["RUNNING"] * tasks)
 
+    def slot_of(self, name: str) -> int:
+        """The pid of the slot of the first task, which may still start."""
+
+        def stack() -> Any:
+            status, response = self.request("GET", f"/connectors/{_quoted(name)}/tasks/0/stack")
+            return response if status == 200 else None
+
+        return int(wait_until(stack, 600, "the task's slot")["pid"])
+
     def offsets(self, name: str) -> list[dict[str, Any]]:
         entries: list[dict[str, Any]] = self.ask("GET", f"/connectors/{name}/offsets")["offsets"]
         return entries
@@ -103,3 +112,10 @@ class Connect:
 
 def _quoted(name: str) -> str:
     return quote(name, safe="")
+
+
+def is_running(status: dict[str, Any] | None) -> bool:
+    """Whether the connector and all of its tasks, at least one, are RUNNING."""
+    if not status or not status["tasks"]:
+        return False
+    return {status["connector"]["state"], *(task["state"] for task in status["tasks"])} == {"RUNNING"}

@@ -215,12 +215,6 @@ class LineConnector(SourceConnector):
         ConfigKey("topic", ConfigType.STRING, REQUIRED, Importance.HIGH, "Where to."),
     )
 
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config]
-
 
 def _lines(file: Path, position: int | None) -> list[tuple[Any, Any]]:
     connector = LineConnector()

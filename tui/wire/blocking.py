@@ -135,7 +135,7 @@ def _connection(endpoint: Endpoint) -> tuple[Connection, str]:
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     context = tls_context(endpoint) if parts.scheme == "https" else None
     near = (proxy.hostname or "", proxy.port or 8080) if proxy else (host, port)
-    connection = Connection(near, endpoint.connect_timeout)
+    connection = Connection(near, endpoint.connect_timeout, endpoint.sizes)
     if context is None:
         return connection, f"http://{_host(parts)}" if proxy else ""
     try:

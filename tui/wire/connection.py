@@ -31,11 +31,12 @@ class Connection:
     server that sends a byte now and then cannot delay the caller for long.
     """
 
-    def __init__(self, address: tuple[str, int], timeout: float) -> None:
+    def __init__(self, address: tuple[str, int], timeout: float, sizes: limits.SizeLimits) -> None:
+        self._sizes = sizes
         self.until, self.quiet = time.monotonic() + timeout, timeout
         self.socket = socket.create_connection(address, timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._response, self._room = _Response(), limits.Room(limits.RESPONSE_BYTES)
+        self._response, self._room = _Response(), limits.Room(self._sizes.response)
 
     def within(self, seconds: float, quiet: float = math.inf) -> None:
         """Sets both limits, counted from now."""
@@ -62,7 +63,7 @@ class Connection:
         lines += [f"{name}: {value}" for name, value in {**headers, "Accept-Encoding": "identity", **length}.items()]
         if any("\r" in line or "\n" in line for line in lines):
             raise OSError("a header or the URL's path contains a line break")
-        self._response, self._room = _Response(), limits.Room(limits.RESPONSE_BYTES)
+        self._response, self._room = _Response(), limits.Room(self._sizes.response)
         self.socket.sendall("\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + (body or b""))
 
     def response(self) -> tuple[int, bytes]:
@@ -80,7 +81,7 @@ class Connection:
         """Reads the head of the response: status and content type."""
         while not self._response.headed:
             self._more()
-        self._room = limits.Room(limits.EVENT_BYTES)
+        self._room = limits.Room(self._sizes.event)
         return self._response.status, self._response.headers.get("content-type", "")
 
     def line(self) -> bytes:
@@ -92,7 +93,7 @@ class Connection:
         line, newline, rest = b"".join(parts).partition(b"\n")
         parts[:] = [rest] if rest else []
         if not line.strip():  # the end of an event
-            self._room = limits.Room(limits.EVENT_BYTES)
+            self._room = limits.Room(self._sizes.event)
         return line + newline
 
     def close(self) -> None:

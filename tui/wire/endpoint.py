@@ -10,6 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from tui.client.shapes import parsed
 from tui.errors import MalformedResponse, TimedOut, Unreachable, UsageError, refusal
 from tui.formatting import one_line
+from tui.wire.limits import SizeLimits
 
 if TYPE_CHECKING:
     from tui.client.calls import ApiCall
@@ -38,6 +39,7 @@ class Endpoint(NamedTuple):
     key_password: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     proxy: str = ""  # a URL; `none` ignores the environment's proxy
+    sizes: SizeLimits = SizeLimits()
 
     def __repr__(self) -> str:
         return f"Endpoint({self.shown!r})"  # other fields may be secrets

@@ -71,7 +71,7 @@ class AsyncTransport:
         """Reads the body here: a response that held it would be in a reference cycle until the next collection."""
         response = await self._client.send(request, stream=True)
         try:
-            room, parts = limits.Room(limits.RESPONSE_BYTES), []
+            room, parts = limits.Room(self.endpoint.sizes.response), []
             async for part in _decoded(response):
                 room.take(len(part))
                 parts.append(part)
@@ -94,7 +94,7 @@ class AsyncTransport:
                 if "event-stream" not in response.headers.get("content-type", ""):
                     raise NotFound("no event stream", 404)
                 yield ""
-                lines = _lines(response)
+                lines = _lines(response, self.endpoint.sizes.event)
                 if end is None:
                     async for line in lines:
                         yield line
@@ -139,15 +139,15 @@ def _decoded(response: httpx.Response) -> AsyncIterator[bytes]:
     return response.aiter_bytes()
 
 
-async def _lines(response: httpx.Response) -> AsyncGenerator[str, None]:
-    """The complete lines of an event stream."""
-    room, parts = limits.Room(limits.EVENT_BYTES), list[bytes]()
+async def _lines(response: httpx.Response, most: int) -> AsyncGenerator[str, None]:
+    """The complete lines of an event stream, whose events have at most this number of bytes."""
+    room, parts = limits.Room(most), list[bytes]()
     async for part in _decoded(response):
         *ends, start = part.split(b"\n")
         for end in ends:
             room.take(len(end))
             line = b"".join([*parts, end]).decode("utf-8", "replace").removesuffix("\r")
-            room, parts = room if line else limits.Room(limits.EVENT_BYTES), []
+            room, parts = room if line else limits.Room(most), []
             yield line
         room.take(len(start))
         parts.append(start)

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-# 1,000 connectors with their configs and statuses need 1 MB, so this is 26 times what 10,000 connectors need.
-RESPONSE_BYTES = 1 << 28
-EVENT_BYTES = 1 << 24  # for an event of an event stream
+from typing import NamedTuple
+
+
+class SizeLimits(NamedTuple):
+    """Bytes. 1,000 connectors with their configs and statuses need 1 MB, so a response may have 26 times what 10,000
+    connectors need."""
+
+    response: int = 1 << 28
+    event: int = 1 << 24  # of an event stream
+
+
 ENCODINGS = ("", "identity", "gzip", "deflate")  # each at most once, so that a read grows at most a thousandfold
 
 

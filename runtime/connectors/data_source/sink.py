@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from runtime.api.config.definition import ConfigValue
 from runtime.api.connector import SinkConnector
@@ -35,10 +35,7 @@ class DataSourceSinkConnector(SinkConnector):
     def start(self, config: Mapping[str, str]) -> None:
         self.config_def.parse(config)
         _check(config)
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config] * max_tasks
+        super().start(config)
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         """False: a writer may remember batch ids, which the connector cannot change."""

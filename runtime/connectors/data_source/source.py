@@ -36,11 +36,11 @@ class DataSourceConnector(SourceConnector):
     def start(self, config: Mapping[str, str]) -> None:
         settings = self.config_def.parse(config)
         _check(config, settings[KEY])
-        self._config = dict(config)
+        super().start(config)
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        count = max_tasks if has_partitions(load_data_source(self._config)) else 1
-        return [{**self._config, TASK_NUMBER: str(task), TASK_COUNT: str(count)} for task in range(count)]
+        count = max_tasks if has_partitions(load_data_source(self.config)) else 1
+        return [{**self.config, TASK_NUMBER: str(task), TASK_COUNT: str(count)} for task in range(count)]
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         return ExactlyOnceSupport.SUPPORTED

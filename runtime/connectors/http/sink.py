@@ -170,4 +170,4 @@ class HttpSinkConnector(GroupSinkConnector):
 
     def start(self, config: Mapping[str, str]) -> None:
         sink_settings(config)
-        self._config = dict(config)
+        super().start(config)

@@ -264,10 +264,7 @@ class HttpSourceConnector(SourceConnector):
 
     def start(self, config: Mapping[str, str]) -> None:
         source_settings(config)
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config]
+        super().start(config)
 
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         return ExactlyOnceSupport.UNSUPPORTED

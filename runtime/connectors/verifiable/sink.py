@@ -69,11 +69,8 @@ class VerifiableSinkConnector(SinkConnector):
     java_name = "org.apache.kafka.connect.tools.VerifiableSinkConnector"
     task_class = VerifiableSinkTask
 
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = dict(config)
-
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [{**self._config, "id": str(task)} for task in range(max_tasks)]
+        return [{**self.config, "id": str(task)} for task in range(max_tasks)]
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         """Always True: the sink has no offsets outside its consumer group."""

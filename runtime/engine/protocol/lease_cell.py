@@ -33,8 +33,9 @@ _TRIES = 100
 class LeaseCell:
     """One slot's deadline. Times are seconds of lease_time(), one clock for all processes of a machine."""
 
-    def __init__(self, memory: mmap.mmap) -> None:
-        self._memory = memory
+    def __init__(self, memory: mmap.mmap, ahead: Callable[[], float] = suspended) -> None:
+        """`ahead`: by how many seconds the clock of leases is ahead of that of JVMs."""
+        self._memory, self._ahead = memory, ahead
 
     @classmethod
     def create(cls, folder: str, slot: int, pid: int) -> LeaseCell:
@@ -69,7 +70,7 @@ class LeaseCell:
         return NEVER < self.deadline <= now
 
     def _write(self, nanoseconds: int) -> None:
-        struct.pack_into("@q", self._memory, 16, int(suspended() * 1e9))
+        struct.pack_into("@q", self._memory, 16, int(self._ahead() * 1e9))
         struct.pack_into("@q", self._memory, 0, nanoseconds)
         struct.pack_into("@q", self._memory, 8, nanoseconds)
 

@@ -72,13 +72,14 @@ class SlotCaller:
     token: str
     host: str
     pid: int
+    version: int = VERSION
 
     def connect(self, kind: Kind, room: int | None = None) -> TlsSocket:
         """A connection whose hello has been sent. OSError if the worker cannot be reached or is not the right one."""
         connection = TlsSocket(self.access.host, self.access.port, self.access.fingerprint, CONNECT_TIMEOUT)
         own = self.attempt
         hello: RemoteHello = {
-            "op": "hello", "version": VERSION, "kind": kind, "generation": own.generation, "slot": own.slot,
+            "op": "hello", "version": self.version, "kind": kind, "generation": own.generation, "slot": own.slot,
             "attempt": own.attempt, "token": self.token, "room": room, "pid": self.pid, "host": self.host,
         }  # fmt: skip
         connection.sendall(encode(hello))

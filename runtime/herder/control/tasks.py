@@ -53,8 +53,6 @@ def connector_limit(
 
 log = logging.getLogger(__name__)
 
-_OTHER_CLUSTER_TIMEOUT = 5.0  # seconds for which a start waits for a cluster that is not the worker's
-
 
 class FencingFailed(Exception):
     """Earlier tasks of an exactly-once source could not be fenced, and trying again would not help."""
@@ -88,6 +86,8 @@ class TaskServices:
     board: StatusBoard
     host: ResolvingHost
     fencing: SourceFencing | None = None
+    other_cluster_timeout: float = 5.0
+    """Seconds for which a start waits for a cluster that is not the worker's."""
 
 
 @dataclass(slots=True)
@@ -361,9 +361,9 @@ class Tasks:
         """The task itself reports a cluster that does not respond. Nothing is evicted after the time limit: a member
         with its client id may then be the task that starts now."""
         try:
-            await asyncio.wait_for(self._evict(groups, order, tasks), _OTHER_CLUSTER_TIMEOUT)
+            await asyncio.wait_for(self._evict(groups, order, tasks), self._services.other_cluster_timeout)
         except (KafkaProblem, TimeoutError) as e:
-            why = str(e) or f"no response within {_OTHER_CLUSTER_TIMEOUT:g} seconds"
+            why = str(e) or f"no response within {self._services.other_cluster_timeout:g} seconds"
             log.warning("%s: dead members of the consumer group stay until their sessions expire: %s", self._name, why)
 
     async def _evict(self, groups: Groups, order: TaskRequest, tasks: Collection[int]) -> None:

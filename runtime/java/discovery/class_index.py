@@ -28,8 +28,8 @@ class UnreadableArchiveError(Exception):
 class Archive:
     """The open entries of one jar or class folder; use as a context manager."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, largest_entry: int = _MAX_ENTRY) -> None:
+        self.path, self._largest_entry = path, largest_entry
         self._folder = path.is_dir()
         self._entries: dict[str, ZipInfo] = {}
         self._bytes: mmap.mmap | None = None
@@ -84,11 +84,12 @@ class Archive:
             return content
         inflate = zlib.decompressobj(-zlib.MAX_WBITS)
         try:
-            inflated = inflate.decompress(content, _MAX_ENTRY)
+            inflated = inflate.decompress(content, self._largest_entry)
         except zlib.error as error:
             raise UnreadableArchiveError(f"{name} in {self.path} is damaged: {error}") from error
         if not inflate.eof:
-            raise UnreadableArchiveError(f"{name} in {self.path} is damaged, or has more than {_MAX_ENTRY:,} bytes")
+            more = f"has more than {self._largest_entry:,} bytes"
+            raise UnreadableArchiveError(f"{name} in {self.path} is damaged, or {more}")
         return inflated
 
     def _names(self) -> dict[str, ZipInfo] | list[str]:

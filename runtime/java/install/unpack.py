@@ -14,11 +14,11 @@ from runtime.java.install.errors import InstallError
 Entry = tuple[str, IO[bytes] | None]
 """Name and content; None for a folder."""
 
-MAX_FILES = 100_000
+MAX_ENTRIES = 100_000
 _CHUNK = 1 << 20
 
 
-def unpack(archive: Path, target: Path, largest: int) -> None:
+def unpack(archive: Path, target: Path, largest: int, most_entries: int = MAX_ENTRIES) -> None:
     """Writes the content of a tar.gz or zip file, of at most `largest` bytes, into a new folder, without a single
     folder around all of it. Entries that are neither files nor folders are refused, links among them: what they point
     to may change while the archive is unpacked.
@@ -29,10 +29,10 @@ def unpack(archive: Path, target: Path, largest: int) -> None:
     try:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as file:
-                _write_all(archive, target, largest, _of_zip(file))
+                _write_all(archive, target, largest, most_entries, _of_zip(file))
         else:
             with tarfile.open(archive, "r|gz") as tar:
-                _write_all(archive, target, largest, _of_tar(archive, tar))
+                _write_all(archive, target, largest, most_entries, _of_tar(archive, tar))
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
         raise InstallError(f"{archive.name} cannot be unpacked: {error}") from error
     _lift(target)
@@ -50,14 +50,14 @@ def _of_tar(archive: Path, tar: tarfile.TarFile) -> Iterator[Entry]:
         yield entry.name, tar.extractfile(entry)
 
 
-def _write_all(archive: Path, target: Path, largest: int, entries: Iterable[Entry]) -> None:
+def _write_all(archive: Path, target: Path, largest: int, most_entries: int, entries: Iterable[Entry]) -> None:
     left = largest
     for number, (name, content) in enumerate(entries):
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts:
             raise InstallError(f"{archive.name} is refused: its entry {name!r} is outside the plugin's folder")
-        if number >= MAX_FILES:
-            raise InstallError(f"{archive.name} is refused: it has more than {MAX_FILES:,} entries")
+        if number >= most_entries:
+            raise InstallError(f"{archive.name} is refused: it has more than {most_entries:,} entries")
         place = target / path
         if content is None:
             place.mkdir(parents=True, exist_ok=True)

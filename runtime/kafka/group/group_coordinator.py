@@ -43,9 +43,13 @@ class ConfirmingHeartbeat(Heartbeat):  # type: ignore[misc]  # kafka-python has 
     confirmed_until = 0.0
     _sent = 0.0
 
+    def __init__(self, clock: Callable[[], float], **configs: Any) -> None:
+        super().__init__(**configs)
+        self._clock = clock
+
     def sent_heartbeat(self) -> None:
         super().sent_heartbeat()
-        self._sent = lease_time()
+        self._sent = self._clock()
 
     def received_heartbeat(self) -> None:
         super().received_heartbeat()
@@ -67,12 +71,12 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
 
     def __init__(
         self, client: Any, ownership: Ownership, describe: Callable[[], WorkerMetadata], lead: Lead,
-        on_lost: Callable[[], None], **configs: Any,
+        on_lost: Callable[[], None], clock: Callable[[], float] = lease_time, **configs: Any,
     ) -> None:  # fmt: skip
         super().__init__(client, **configs)
-        self.heartbeat = ConfirmingHeartbeat(**self.config)
+        self.heartbeat = ConfirmingHeartbeat(clock, **self.config)
         self._ownership, self._describe, self._lead, self._on_lost = ownership, describe, lead, on_lost
-        self._joined = 0.0
+        self._clock, self._joined = clock, 0.0
         self.join_sent: float | None = None
         """When the pending JoinGroup was sent (lease_time()); None while none is pending."""
         self.assignment: Assignment | None = None
@@ -83,7 +87,7 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
     def group_protocols(self) -> list[tuple[str, bytes]]:
         """The metadata, once for each version offered. Called when JoinGroup is about to be sent."""
         described = self._describe()
-        self.join_sent = lease_time()
+        self.join_sent = self._clock()
         return [
             (
                 PROTOCOL_NAMES[version],
@@ -95,7 +99,7 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
         ]
 
     def _process_join_group_response(self, response: Any, send_time: float) -> Any:
-        self._joined, self.join_sent = lease_time(), None
+        self._joined, self.join_sent = self._clock(), None
         return super()._process_join_group_response(response, send_time)
 
     async def _do_join_and_sync_async(self) -> Any:

@@ -16,6 +16,8 @@ _TEMPLATES = Path(__file__).parent / "templates"
 _NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 _LONGEST_NAME = 30
 _SUFFIX = ".tmpl"
+_SYNC = {"async": "", "await": "", "Async": ""}
+"""Words that only tasks with coroutines have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,9 @@ def new_project(name: str, kind: str, is_async: bool, parent: Path) -> tuple[Pat
         "kind": chosen.what,
         "file": f"src/{package}/{chosen.file}",
         "run": chosen.next_steps[0],
+        **({"async": "async ", "await": "await ", "Async": "Async"} if is_async else _SYNC),
     }
-    texts = dict(_texts((*chosen.templates, f"{kind}_async") if is_async else chosen.templates, words))
+    texts = dict(_texts(chosen.templates, words))
     for file, text in texts.items():
         target = folder / file
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -103,7 +106,7 @@ def _class_prefix(package: str, kind: str) -> str:
 
 
 def _texts(templates: Sequence[str], words: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Paths and contents of the files; those of later templates replace earlier ones."""
+    """Paths and contents of the files."""
     for template in templates:
         root = _TEMPLATES / template
         for file in sorted(root.rglob(f"*{_SUFFIX}")):
@@ -112,4 +115,7 @@ def _texts(templates: Sequence[str], words: dict[str, str]) -> Iterator[tuple[st
 
 
 def _filled(text: str, words: dict[str, str]) -> str:
+    """The words are in place of `@word@`; lines that begin with `@onlyasync@` or `@onlysync@` are for one form."""
+    other, own = ("sync", "async") if words["async"] else ("async", "sync")
+    text = re.sub(f"^@only{other}@.*\n", "", text, flags=re.MULTILINE).replace(f"@only{own}@", "")
     return re.sub("@([a-zA-Z]+)@", lambda match: words.get(match[1], match[0]), text)

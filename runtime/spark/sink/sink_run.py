@@ -59,14 +59,13 @@ class SinkPlan:
         connector = SparkConnector(options, ConnectorType.SINK)
         return cls(options, [task.config for task in connector.planned()])
 
-    def write(self, rows: Iterator[Any], first: int) -> Written:
-        """Put the rows of this Spark task; `first` is the offset of the first one. Without rows nothing is started:
-        Spark has many partitions without any after a shuffle."""
+    def write(self, rows: Iterator[Any], partition: int, first: int) -> Written:
+        """Put the rows of a partition of Spark's; `first` is the offset of the first one. Without rows nothing is
+        started: Spark has many partitions without any after a shuffle."""
         filled = (batch for batch in rows if batch.num_rows)
         head = next(filled, None)
         if head is None:
             return Written(0)
-        partition = _context().partitionId()
         number = partition % len(self.tasks)
         task = PlannedTask(number, self.tasks[number])
         connector = SparkConnector(self.options, ConnectorType.SINK)
@@ -83,7 +82,7 @@ class HeadraceWriter(DataSourceArrowWriter):
         self._plan, self._first = SinkPlan.of(options), time.time_ns() // 1_000_000 << 20
 
     def write(self, iterator: Iterator[Any]) -> Written:
-        return self._plan.write(iterator, self._first)
+        return self._plan.write(iterator, _context().partitionId(), self._first)
 
 
 class HeadraceStreamWriter(DataSourceStreamArrowWriter):
@@ -95,7 +94,7 @@ class HeadraceStreamWriter(DataSourceStreamArrowWriter):
     def write(self, iterator: Iterator[Any]) -> Written:
         context = _context()
         batch, query = context.getLocalProperty(_BATCH_ID), context.getLocalProperty(_QUERY_ID)
-        return self._plan.write(iterator, first_offset(int(batch), str(query)))
+        return self._plan.write(iterator, context.partitionId(), first_offset(int(batch), str(query)))
 
 
 def first_offset(batch: int, query: str) -> int:

@@ -45,7 +45,7 @@ def tasks(slots: JavaSlots) -> Iterator[list[str]]:
     names: list[str] = []
     yield names
     for name in names:
-        if TaskId(name, 0) in slots._specs:
+        if TaskId(name, 0) in slots.specs:
             slots.stop(name)
 
 
@@ -183,7 +183,7 @@ def test_a_plugin_that_always_ends_its_jvm_fails(
     wait_until(lambda: State.FAILED in slots.states(name), 60)
     assert "has ended 5 times in a row while only this task used it" in slots.heard.trace(TaskId(name, 0))
     assert "with code 7" in slots.heard.trace(TaskId(name, 0))
-    assert set(group_offsets(broker, slots._specs[TaskId(name, 0)]).values()) <= {0}
+    assert set(group_offsets(broker, slots.specs[TaskId(name, 0)]).values()) <= {0}
 
 
 def test_a_put_that_hangs_has_a_java_stack_and_is_interrupted_when_the_task_is_revoked(

@@ -87,15 +87,9 @@ def test_requests_are_rejected_while_there_are_tasks(connect: Connect, broker: K
     connect.ask("DELETE", f"/connectors/{name}?offsets=true")
 
 
-def test_success_is_answered_with_a_message(connect: Connect, tmp_path: Path) -> None:
+def test_success_has_a_message_and_resets_are_idempotent(connect: Connect, tmp_path: Path) -> None:
     name = new_source(connect, "RecordingSourceConnector", calls=str(tmp_path / "calls"))
     assert patch(connect, name, (A, {"n": 1})) == (200, {"message": ALTERED})
-    assert connect.ask("DELETE", f"/connectors/{name}/offsets") == {"message": RESET}
-
-
-def test_resets_are_idempotent(connect: Connect, tmp_path: Path) -> None:
-    name = new_source(connect, "RecordingSourceConnector", calls=str(tmp_path / "calls"))
-    patch(connect, name, (A, {"n": 1}))
     for _ in range(3):
         assert connect.ask("DELETE", f"/connectors/{name}/offsets") == {"message": RESET}
     assert connect.offsets(name) == []

@@ -60,7 +60,7 @@ def test_each_record_is_in_the_table_once_after_kills_and_again_after_a_set_back
             process.kill()
             process.start()
         else:
-            os.kill(_slot_of(connect, name) if victim == "slot" else _driver_of(process.pid), signal.SIGKILL)
+            os.kill(connect.slot_of(name) if victim == "slot" else _driver_of(process.pid), signal.SIGKILL)
     wait_until(lambda: _committed(connect, name) == count, 600, "all offsets committed", every=0.2)
 
     connect.stop(name)
@@ -163,14 +163,6 @@ def _committed(connect: Connect, name: str) -> int:
 
 def _has_committed(connect: Connect, name: str, done: int) -> bool:
     return _committed(connect, name) > done
-
-
-def _slot_of(connect: Connect, name: str) -> int:
-    def stack() -> Any:
-        status, answer = connect.request("GET", f"/connectors/{name}/tasks/0/stack")
-        return answer if status == 200 else None
-
-    return int(wait_until(stack, 120, "the task's slot")["pid"])
 
 
 def _driver_of(worker: int) -> int:

@@ -52,16 +52,6 @@ def _ids(broker: KafkaBroker, topic: str) -> list[int]:
     return [json.loads(value)["id"] for _, value in records(broker, topic) if value is not None]
 
 
-def _slot_of(connect: Connect, name: str) -> int:
-    """The pid of the slot of the task."""
-
-    def stack() -> Any:
-        status, answer = connect.request("GET", f"/connectors/{name}/tasks/0/stack")
-        return answer if status == 200 else None
-
-    return int(wait_until(stack, 600, "the task's slot")["pid"])
-
-
 def _commands(worker: int) -> dict[int, str]:
     return {pid: command_line(pid) for pid in children(worker)}
 
@@ -113,7 +103,7 @@ def test_each_row_is_sent_once_after_kills_and_again_after_a_set_back(
             process.kill()
             process.start()
         else:
-            os.kill(_slot_of(connect, name) if victim == "slot" else driver_of(_commands(process.pid)), signal.SIGKILL)
+            os.kill(connect.slot_of(name) if victim == "slot" else driver_of(_commands(process.pid)), signal.SIGKILL)
     wait_until(lambda: _is_done(connect, name, last), 600, "all batches committed")
     everything = list(range((last + 1) * size))
     assert _ids(broker, topic) == everything

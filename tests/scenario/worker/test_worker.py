@@ -154,36 +154,6 @@ def test_a_connector_that_cannot_start_is_failed_with_its_trace(connect: Connect
     assert "RuntimeError: start() fails as configured" in connect.status("broken")["connector"]["trace"]
 
 
-def test_altering_offsets_has_four_outcomes(connect: Connect, broker: KafkaBroker) -> None:
-    for name, cls in (("possible", "Counting"), ("fixed", "FixedOffsets"), ("picky", "PickyOffsets")):
-        connect.create(name, counting(broker, f"headrace_test_plugins.{cls}Connector"), initial_state="STOPPED")
-        connect.wait(name, "STOPPED", [])
-
-    def alter(name: str, n: int) -> tuple[int, str]:
-        entry = {"partition": {"counter": _topic(connect, name)}, "offset": {"n": n}}
-        code, body = connect.request("PATCH", f"/connectors/{name}/offsets", {"offsets": [entry]})
-        return code, body["message"]
-
-    assert alter("possible", 7) == (
-        200,
-        "The Connect framework-managed offsets for this connector have been altered successfully. However, if this "
-        "connector manages offsets externally, they will need to be manually altered in the system that the connector "
-        "uses.",
-    )
-    assert connect.offsets("possible")[0]["offset"] == {"n": 7}
-    assert alter("picky", 8) == (200, "The offsets for this connector have been altered successfully")
-    code, message = alter("picky", 7)
-    assert (code, message) == (400, "only even numbers are accepted")
-    assert connect.offsets("picky")[0]["offset"] == {"n": 8}
-    code, message = alter("fixed", 1)
-    assert code == 400
-    assert "does not support" in message
-    assert "these offsets cannot be altered" in message
-    assert connect.offsets("fixed") == []
-    assert "However" in connect.ask("DELETE", "/connectors/possible/offsets")["message"]
-    assert connect.offsets("possible") == []
-
-
 @pytest.mark.parametrize(
     "victim",
     [

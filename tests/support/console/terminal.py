@@ -36,8 +36,8 @@ class Terminal:
     def __init__(self, *arguments: str, columns: int = 80, lines: int = 24, **environment: str) -> None:
         program = str(Path(sys.executable).parent / "headrace")
         env = {**os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8", **environment}
-        self._screen = pyte.Screen(columns, lines)
-        self._stream = pyte.ByteStream(self._screen)
+        self.screen = pyte.Screen(columns, lines)
+        self._stream = pyte.ByteStream(self.screen)
         self._rest = b""
         self.written = b""  # all output of the program
         size = (lines, columns)
@@ -70,7 +70,7 @@ class Terminal:
 
     @property
     def lines(self) -> list[str]:
-        return [line.rstrip() for line in self._screen.display]
+        return [line.rstrip() for line in self.screen.display]
 
     @property
     def text(self) -> str:
@@ -93,7 +93,7 @@ class Terminal:
     @property
     def reversed_lines(self) -> list[str]:
         """The lines with reverse video."""
-        rows = ((line, self._screen.buffer[y]) for y, line in enumerate(self.lines))
+        rows = ((line, self.screen.buffer[y]) for y, line in enumerate(self.lines))
         return [line for line, row in rows if any(row[x].reverse for x in range(len(line)))]
 
     def press(self, *keys: str) -> None:
@@ -110,8 +110,8 @@ class Terminal:
             self.pump()
 
     def resize(self, columns: int, lines: int) -> None:
-        self._screen.resize(lines, columns)
-        self._screen.reset()
+        self.screen.resize(lines, columns)
+        self.screen.reset()
         self.process.setwinsize(lines, columns)
 
     def exit_code(self, within: float = 20.0) -> int | None:

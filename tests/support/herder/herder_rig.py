@@ -177,6 +177,8 @@ class ScriptedGroups:
 class HerderRig:
     """A herder with its stores, control loops and requests. Event loop only."""
 
+    other_cluster_timeout = 5.0
+
     def __init__(self, times: StartTimes | None = None, **worker: str) -> None:
         """`worker`: more properties of the worker, with `_` for dots."""
         properties = {**WORKER, **{key.replace("_", "."): value for key, value in worker.items()}}
@@ -210,11 +212,11 @@ class HerderRig:
         self.offsets = ConnectorOffsets(
             self.store, topic, NEVER_CALLED, lambda name: None, self.topic_of, self.configs.names
         )
-        self.stored_offsets, locks = StoredOffsets(self.offsets, self.clusters), ConnectorLocks()
+        self.stored_offsets, self.locks = StoredOffsets(self.offsets, self.clusters), ConnectorLocks()
         self.settling = GroupSettling(self.connectors, self.statuses, SoleWorker("w:1"), NEVER_CALLED)
-        self.changes = OffsetChanges(self.journal, self.configs, self.stored_offsets, self.settling, locks)
+        self.changes = OffsetChanges(self.journal, self.configs, self.stored_offsets, self.settling, self.locks)
         self.herder = Herder(
-            self.configs, self.statuses, self.host, self.connectors, entries, TopicTracking(True, True), locks,
+            self.configs, self.statuses, self.host, self.connectors, entries, TopicTracking(True, True), self.locks,
             self.changes, self.group, self.worker.request_timeout,
         )  # fmt: skip
         self.fenced: list[list[str]] = []
@@ -224,7 +226,7 @@ class HerderRig:
         self.task_fencing = TaskFencing(self.worker, self.configs, self.fencing.fence_earlier, self._fence)
         services = TaskServices(
             self.worker, engine, self.offsets, self.statuses, self.clusters, self.board, self.host,
-            self.task_fencing if self.worker.exactly_once.transactional_tasks else None,
+            self.task_fencing if self.worker.exactly_once.transactional_tasks else None, self.other_cluster_timeout,
         )  # fmt: skip
         self.connectors.start(services)
 

@@ -242,7 +242,7 @@ class JavaSlots:
         self.lease = float("inf")
         """Seconds for which the membership of the worker is confirmed."""
         self._broker = broker
-        self._specs: dict[TaskId, TaskSpec] = {}
+        self.specs: dict[TaskId, TaskSpec] = {}
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="java-slots", daemon=True).start()
         self.engine = self._do(self._make(EngineSettings(**{"lease_ttl": LEASE, "archive": False, **engine})))
@@ -259,30 +259,30 @@ class JavaSlots:
 
     def start(self, spec: TaskSpec, wait: bool = True) -> str:
         """Starts a task; returns its name when it runs."""
-        self._specs[spec.id] = spec
+        self.specs[spec.id] = spec
         self._loop.call_soon_threadsafe(self.engine.start_task, spec)
         if wait:
             self.wait_running(spec.connector)
         return spec.connector
 
     def restart(self, task: TaskId, epoch: int) -> None:
-        spec = self._specs.get(task)
+        spec = self.specs.get(task)
         if spec is not None:
             self._loop.create_task(self._start_again(replace(spec, epoch=epoch + 1)))
 
     async def _start_again(self, spec: TaskSpec) -> None:
         if spec.type == ConnectorType.SOURCE:
             spec = replace(spec, offsets=await self.offsets(spec.id))
-        if self._specs.get(spec.id) is not None:
-            self._specs[spec.id] = spec
+        if self.specs.get(spec.id) is not None:
+            self.specs[spec.id] = spec
             self.engine.start_task(spec)
 
     async def offsets(self, task: TaskId) -> list[SourceOffset]:
         """The committed offsets of a source task."""
-        return await asyncio.to_thread(source_offsets, self._broker, self._specs[task])
+        return await asyncio.to_thread(source_offsets, self._broker, self.specs[task])
 
     def stop(self, name: str, graceful: float = 10.0) -> bool:
-        del self._specs[TaskId(name, 0)]
+        del self.specs[TaskId(name, 0)]
         return self._do(self.engine.stop_task(TaskId(name, 0), graceful))
 
     def pause(self, name: str, paused: bool) -> None:
@@ -299,7 +299,7 @@ class JavaSlots:
     # What was heard
 
     def epoch(self, name: str) -> int:
-        return self._specs[TaskId(name, 0)].epoch
+        return self.specs[TaskId(name, 0)].epoch
 
     def states(self, name: str) -> list[State]:
         return [state for task, _, state, _, _ in list(self.heard.states) if task.connector == name]

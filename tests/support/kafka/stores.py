@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from runtime.kafka.log.log import LogRecord, TopicLogs, TopicSpec
+from runtime.kafka.log.log import LogRecord, TopicLog, TopicLogs, TopicSpec
 from runtime.storage.configs import ConfigStore
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.statuses import StatusStore
@@ -25,7 +25,7 @@ class Stores:
 
     async def raw(self, kind: str, *records: tuple[bytes, bytes | None]) -> None:
         """Writes records as another worker would."""
-        await self.logs._write(f"{self.prefix}-{kind}", records)
+        await TopicLog(self.logs, _spec(self.prefix, kind), lambda _: None).write_all(records)
 
     async def seen(self, kind: str) -> list[tuple[bytes | None, bytes | None]]:
         """Every record of a topic, in order for each key."""

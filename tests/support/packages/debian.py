@@ -26,11 +26,11 @@ class PackageMissing(Exception):
     """A program is not installed and cannot be installed here; the text is the reason."""
 
 
-def installed(find: Callable[[], T | None], *packages: str) -> T:
+def installed(find: Callable[[], T | None], *packages: str, lock: Path = _LOCK) -> T:
     """What `find` returns, after these packages were installed with apt-get if it returns None; PackageMissing with the
     reason. Processes install one after another, and do not use programs of packages that another process installs: the
     programs are there before their users and their libraries."""
-    with _alone():
+    with _alone(lock):
         found = find()
         if found is None:
             _install(packages)
@@ -48,9 +48,9 @@ def skip_unless_ci(missing: PackageMissing) -> None:
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def _alone(lock: Path) -> Iterator[None]:
     try:
-        with exclusive(_LOCK, sys.stderr, 2 * _LIMIT):
+        with exclusive(lock, sys.stderr, 2 * _LIMIT):
             yield
     except LockHeldError as error:
         raise PackageMissing(str(error)) from None

@@ -66,7 +66,7 @@ class FollowConnector(SourceConnector):
     )
 
     def start(self, config: Mapping[str, str]) -> None:
-        self._config, self._stopped = dict(config), threading.Event()
+        self.config, self._stopped = dict(config), threading.Event()
         self._feed = Path(config["feed"])
         threading.Thread(target=self._watch, args=(self._tasks(),), daemon=True).start()
 
@@ -86,7 +86,7 @@ class FollowConnector(SourceConnector):
                 return
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [{**self._config, "number": str(number)} for number in range(min(self._tasks(), max_tasks))]
+        return [{**self.config, "number": str(number)} for number in range(min(self._tasks(), max_tasks))]
 
     def stop(self) -> None:
         self._stopped.set()

@@ -68,11 +68,8 @@ class CountingSourceConnector(SourceConnector):
     )
     task_class = CountingSourceTask
 
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = dict(config)
-
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         names: list[list[str]] = [[] for _ in range(max_tasks)]
         for number, name in enumerate("ab"):
-            names[(number + int(self._config.get("shift", "0"))) % max_tasks].append(name)
-        return [{**self._config, PARTITIONS: " ".join(of_task)} for of_task in names]
+            names[(number + int(self.config.get("shift", "0"))) % max_tasks].append(name)
+        return [{**self.config, PARTITIONS: " ".join(of_task)} for of_task in names]

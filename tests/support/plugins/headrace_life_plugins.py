@@ -126,11 +126,8 @@ class LifeSourceConnector(SourceConnector):
     )
     task_class = LifeSourceTask
 
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = dict(config)
-
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return _configs(self._config, max_tasks)
+        return _configs(self.config, max_tasks)
 
     def alter_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
@@ -166,8 +163,5 @@ class LifeSinkConnector(SinkConnector):
     )
     task_class = LifeSinkTask
 
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = dict(config)
-
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return _configs(self._config, max_tasks)
+        return _configs(self.config, max_tasks)

@@ -91,14 +91,14 @@ class NumberedSourceConnector(SourceConnector):
     def start(self, config: Mapping[str, str]) -> None:
         if config.get("fail") == "true":
             raise RuntimeError("start() fails as configured")
-        self._config = dict(config)
+        super().start(config)
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        count, turn = int(self._config["source.partitions"]), int(self._config.get("turn", "0"))
+        count, turn = int(self.config["source.partitions"]), int(self.config.get("turn", "0"))
         tasks = min(max_tasks, count)
         shares = [[p for p in range(count) if (p + turn) % tasks == number] for number in range(tasks)]
         return [
-            {**self._config, "task.number": str(number), "task.partitions": " ".join(map(str, share))}
+            {**self.config, "task.number": str(number), "task.partitions": " ".join(map(str, share))}
             for number, share in enumerate(shares)
         ]
 
@@ -144,12 +144,6 @@ class RecordingSinkConnector(SinkConnector):
 
     config_def = ConfigDef(ConfigKey("file", ConfigType.STRING, doc="File for the records."))
     task_class = RecordingSinkTask
-
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config] * max_tasks
 
     def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
         return True

@@ -49,12 +49,6 @@ class CountingConnector(SourceConnector):
     config_def = ConfigDef(ConfigKey("topic", ConfigType.STRING, doc="Where the numbers go."))
     task_class = CountingTask
 
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config]
-
 
 class BlockingTask(CountingTask):
     """A source whose poll does not return until the file `gate` exists."""
@@ -133,12 +127,6 @@ class GatedSinkConnector(SinkConnector):
 
     config_def = ConfigDef(ConfigKey("gate", ConfigType.STRING, doc="A file."))
     task_class = GatedSinkTask
-
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config]
 
 
 def _note(config: Mapping[str, str], what: object) -> None:

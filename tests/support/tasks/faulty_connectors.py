@@ -58,12 +58,6 @@ class NumbersConnector(SourceConnector):
         ConfigKey("limit", ConfigType.INT, 5, doc="Limit.", validator=validators.at_least(1)),
     )
 
-    def start(self, config: Mapping[str, str]) -> None:
-        self.config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self.config]
-
     def alter_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
     ) -> bool:
@@ -244,12 +238,6 @@ class LinesTask(SinkTask):
 class LinesConnector(SinkConnector):
     task_class: ClassVar[type[SinkTask]] = LinesTask
     config_def = ConfigDef(ConfigKey("file", ConfigType.STRING, doc="File."))
-
-    def start(self, config: Mapping[str, str]) -> None:
-        self.config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self.config]
 
 
 class _BufferingTask(LinesTask):

@@ -72,13 +72,14 @@ class SparkSinkRig:
     """The task with two partitions at offset 100, and the clock of its trigger."""
 
     def __init__(
-        self, config: Mapping[str, str] | None = None, reporter: DeadLetterList | None = None, refused: str = ""
-    ) -> None:
-        """`refused`: why the session refuses `spark.sql`."""
+        self, config: Mapping[str, str] | None = None, reporter: DeadLetterList | None = None, refused: str = "",
+        **times: Any,
+    ) -> None:  # fmt: skip
+        """`refused`: why the session refuses `spark.sql`. `times`: parameters of the task."""
         self.now = 0.0
         self.session = ScriptedSession()
         session = cast("SessionClient", self.session)  # the methods that the task uses
-        self.task = SparkSinkTask(lambda: self.now, lambda name: session)
+        self.task = SparkSinkTask(lambda: self.now, lambda name: session, **times)
         self.context = PausingContext(reporter)
         self.context.assignment = frozenset([ZERO, ONE])
         self.context.committed = {ZERO: 100, ONE: OffsetAndMetadata(100, "0-earlier")}

@@ -23,7 +23,7 @@ def test_the_screen_is_restored_after_suspension() -> None:
         assert pid is not None
         wait_until(lambda: _state(pid) == "T", 20, "the program to stop")
         terminal.pump(0.5)
-        terminal._screen.reset()  # output of the shell
+        terminal.screen.reset()  # output of the shell
         os.kill(pid, signal.SIGCONT)
         terminal.sees("headrace", "NAME", "unreachable", "? help")
         terminal.press("?")

@@ -113,11 +113,4 @@ def test_the_screen_follows_the_size_of_the_terminal(cluster: Cluster, source: s
         terminal.sees(source, "STATE")
         terminal.press("q")
         assert terminal.exit_code() == 0
-
-
-def test_the_terminal_is_restored_at_exit(cluster: Cluster) -> None:
-    with Terminal(cluster.url) as terminal:
-        terminal.sees("connector")
-        terminal.press("q")
-        assert terminal.exit_code() == 0
         assert "Traceback" not in terminal.text

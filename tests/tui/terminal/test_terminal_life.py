@@ -53,15 +53,6 @@ def test_no_colour_and_an_old_locale(lang: str) -> None:
     assert codes <= {0, 1, 2, 4, 7}, "bold, dim, underline and reverse are not colours; all other codes are"
 
 
-def test_two_interrupts_quit(tmp_path: Path) -> None:
-    with Terminal(*REPLAY) as terminal:
-        terminal.sees("orders-search")
-        terminal.press("ctrl+c")
-        terminal.sees("q quits; so does ^C pressed again")
-        terminal.press("ctrl+c")
-        assert terminal.exit_code() == 0
-
-
 @pytest.mark.parametrize("hangup", [":", "''"])
 def test_the_program_ends_with_its_terminal(tmp_path: Path, hangup: str) -> None:
     """Also if the leader of the session survives the hangup, as make does, and if SIGHUP is ignored, as by nohup."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -18,6 +18,7 @@ from tui.metrics import offset_rates
 from tui.metrics.offset_rates import PartitionSample, SampleHistory
 from tui.model import Connector
 from tui.offsets import partitions
+from tui.offsets.bounds import topic_partition
 from tui.screens.base import curves
 from tui.screens.base.pane import Note, Pane
 from tui.screens.services.cluster_services import ClusterServices
@@ -54,7 +55,7 @@ class Sampler:
     def _ends(self, response: OffsetsResponse) -> None:
         """Adds end offsets and lag from the brokers to entries for which the worker reports no lag."""
         entries = [entry for entry in response.get("offsets") or () if entry.get("lag") is None]
-        at = {number: _topic_partition(entry.get("partition")) for number, entry in enumerate(entries)}
+        at = {number: topic_partition(entry.get("partition")) for number, entry in enumerate(entries)}
         if not any(at.values()):
             return
         if self._brokers is None:
@@ -64,13 +65,6 @@ class Sampler:
             end, position = ends.get(at[number] or ("", -1)), offset_rates.position(entry.get("offset"))
             if end is not None and position is not None:
                 entry |= {"end": end, "lag": {"records": max(0, end - int(position))}}
-
-
-def _topic_partition(partition: Any) -> tuple[str, int] | None:
-    try:
-        return str(partition["kafka_topic"]), int(partition["kafka_partition"])
-    except (TypeError, KeyError, ValueError):
-        return None
 
 
 NO_LAG = "no lag: the worker reports none, and the context names no brokers"

@@ -25,7 +25,7 @@ class FilesSourceConnector(ExactSourceConnector):
     config_def = CONFIG
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [{**self._config, TASK_NUMBER: str(number), TASK_COUNT: str(max_tasks)} for number in range(max_tasks)]
+        return [{**self.config, TASK_NUMBER: str(number), TASK_COUNT: str(max_tasks)} for number in range(max_tasks)]
 
     def alter_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]

@@ -17,4 +17,4 @@ class SparkSinkConnector(GroupSinkConnector):
     config_def = CONFIG
 
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [{**self._config, TASK: str(number)} for number in range(max_tasks)]
+        return [{**self.config, TASK: str(number)} for number in range(max_tasks)]

@@ -96,10 +96,11 @@ class SparkBatch:
         request: Mapping[str, Any],
         done: Callable[[], None],
         refuse: Callable[[int, str], None] | None,
+        delay: Callable[[int], float] = retry_delay,
     ) -> None:
         """`request` has what all requests of the task have in common. `done` is called in another thread after each
         attempt. `refuse` reports the record of a row for which the query fails, with Spark's message; None: such errors
-        are not tolerated."""
+        are not tolerated. `delay`: seconds before the next attempt, by the number of attempts."""
         self.id = f"{task}-{uuid4().hex}"
         self.starts, self.ends = rows.starts, rows.ends
         self.count = rows.count
@@ -110,7 +111,7 @@ class SparkBatch:
         self._rows: CollectedRows | None = rows
         self._columns, self._client, self._request, self._done = columns, client, request, done
         self._file = Path(os.environ.get(ROWS) or tempfile.gettempdir(), f"rows-{self.id}.parquet")
-        self._refuse, self._probed = refuse, False
+        self._refuse, self._probed, self._delay = refuse, False, delay
         self._attempts = 0
         self._retry_at: float | None = None
         self._writing = self._send()
@@ -163,7 +164,7 @@ class SparkBatch:
             if error.kind != "other" or self._attempts > retries:
                 self.remove_file()
                 raise
-            delay = retry_delay(self._attempts)
+            delay = self._delay(self._attempts)
             _log.warning(
                 "Spark could not write a batch of %d records; next attempt in %g s: %s", self.count, delay, error
             )

@@ -12,7 +12,7 @@ from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import ConnectError
 from runtime.api.task import OffsetAndMetadata, SinkTask
 from runtime.connectors.spark.batch_metrics import BatchMetrics
-from runtime.connectors.spark.session_client import SessionClient, SessionLostError, SparkRequestError
+from runtime.connectors.spark.session_client import SessionClient, SessionLostError, SparkRequestError, retry_delay
 from runtime.connectors.spark.sink.definition import SparkSinkSettings
 from runtime.connectors.spark.sink.spark_batch import query_failures, refuse
 from runtime.model.task_errors import TaskLostError
@@ -28,7 +28,6 @@ NO_BATCH = "-"
 """Metadata of offsets without a batch: without any metadata they would look as if a user had altered them."""
 
 _BUSY_PUT = 0.1  # seconds between two looks at a batch that is being written or committed
-_FULL_WAIT = 1.0  # seconds for which put() waits for Spark if the next batch is full
 _COMMIT_RETRY = 1.0  # seconds after which a commit without a response is requested again
 _SESSION_WAIT = 120.0  # seconds for the start of the Spark session
 _SESSION_LOST = 1.0  # seconds after which the task is started again if the driver has ended
@@ -44,11 +43,13 @@ class SparkSinkTask(SinkTask):
     commits_late = True
 
     def __init__(
-        self, clock: Callable[[], float] = time.monotonic, connect: Callable[[str], SessionClient] = SessionClient
-    ) -> None:
-        """`clock` in seconds measures `spark.trigger`. `connect` opens the connection to the session."""
+        self, clock: Callable[[], float] = time.monotonic, connect: Callable[[str], SessionClient] = SessionClient,
+        full_wait: float = 1.0, delay: Callable[[int], float] = retry_delay,
+    ) -> None:  # fmt: skip
+        """`clock` in seconds measures `spark.trigger`. `connect` opens the connection to the session. put() waits
+        `full_wait` seconds for Spark if the next batch is full. `delay`: see SparkBatch."""
         super().__init__()
-        self._clock, self._connect = clock, connect
+        self._clock, self._connect, self._full_wait, self._delay = clock, connect, full_wait, delay
         self._client: SessionClient | None = None
         self._batch: SparkBatch | None = None
         self._published: tuple[Collection[TopicPartition], Future[Any]] | None = None
@@ -213,7 +214,7 @@ class SparkSinkTask(SinkTask):
             assert self._client is not None
             self._batch = SparkBatch(
                 self._settings.task, rows, self._columns.schema, self._client, self._common, self._request_commit,
-                query_failures(rows, self.context.errant_record_reporter),
+                query_failures(rows, self.context.errant_record_reporter), self._delay,
             )  # fmt: skip
         self._columns.forget()
 
@@ -288,7 +289,7 @@ class SparkSinkTask(SinkTask):
     def _hold_back(self) -> None:
         """Wait if Spark writes more slowly than records arrive; stop reading if it takes longer."""
         if self._batch is not None and self._is_full(self._open):
-            self._batch.wait(_FULL_WAIT)
+            self._batch.wait(self._full_wait)
             self._check()
             self._write_when_due()
         full = self._batch is not None and self._is_full(self._open, 2)

@@ -1,10 +1,20 @@
-"""Division of work among tasks, as Java's ConnectorUtils does it."""
+"""Division of work among tasks: the defaults, and groups as Java's ConnectorUtils makes them."""
 
 from __future__ import annotations
 
 import pytest
 
-from runtime.api import group_partitions
+from runtime.api import SinkConnector, SourceConnector, group_partitions
+
+
+@pytest.mark.parametrize(("kind", "tasks"), [(SourceConnector, 1), (SinkConnector, 3)])
+def test_by_default_tasks_have_the_configuration_of_the_connector(
+    kind: type[SourceConnector | SinkConnector], tasks: int
+) -> None:
+    connector, config = kind(), {"file": "x"}
+    connector.start(config)
+    config.clear()
+    assert connector.task_configs(3) == [{"file": "x"}] * tasks
 
 
 @pytest.mark.parametrize(

@@ -44,12 +44,6 @@ class AsyncNumbers(SourceConnector):
     task_class = NumbersTask
     config_def = ConfigDef(ConfigKey("topic", ConfigType.STRING, doc="Topic for the numbers."))
 
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config]
-
 
 class LinesTask(AsyncSinkTask):
     _file: TextIOWrapper | None = None
@@ -74,12 +68,6 @@ class LinesTask(AsyncSinkTask):
 class AsyncLines(SinkConnector):
     task_class = LinesTask
     config_def = ConfigDef(ConfigKey("file", ConfigType.STRING, doc="File for the lines."))
-
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = dict(config)
-
-    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
-        return [self._config]
 
 
 CASES: list[Case] = [

@@ -94,6 +94,7 @@ def test_the_report_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     [
         (None, "does not exist"),
         ("x = 1", "has no plugin"),
+        ("from runtime.api import SinkConnector\nclass Base(SinkConnector): ...", "has no plugin"),
         ("import no_such_module", "cannot be imported: ModuleNotFoundError"),
         ("raise SystemExit(3)", "cannot be imported: SystemExit"),
     ],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +18,6 @@ from runtime.model.states import ConnectorType
 from runtime.plugins import registry
 from runtime.spark.connector import PlannedTask, SparkConnector
 from runtime.spark.options import SparkOptions
-from runtime.spark.sink import sink_run
 from runtime.spark.sink.sink_run import SinkPlan, SinkTaskRun, first_offset
 from tests.support.kafka.mock_kafka import MockKafka
 from tests.support.kafka.topics import values
@@ -64,12 +62,6 @@ class RowsTask(SinkTask):
 
 class RowsConnector(SinkConnector):
     task_class = RowsTask
-
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = config
-
-    def task_configs(self, max_tasks: int) -> list[Mapping[str, str]]:
-        return [self._config] * max_tasks
 
 
 @pytest.fixture(autouse=True)
@@ -200,12 +192,11 @@ def test_tasks_take_the_configurations_of_the_connector_in_turn() -> None:
     assert PlannedTask(1, plan.tasks[1]).config["topics"] == "spark"
 
 
-def test_all_rows_of_a_spark_task_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sink_run, "_context", lambda: SimpleNamespace(partitionId=lambda: 0))
+def test_all_rows_of_a_spark_task_are_written() -> None:
     plan = SinkPlan.of(SparkOptions.of({"connector.class": "tests.RowsConnector"}))
     empty = NUMBERS.slice(0, 0).to_batches()
-    assert plan.write(iter([*empty, *NUMBERS.to_batches(max_chunksize=2)]), 0).rows == 3
+    assert plan.write(iter([*empty, *NUMBERS.to_batches(max_chunksize=2)]), 0, 0).rows == 3
     assert [record.value["n"] for record in RowsTask.got] == [1, 2, 3]
     RowsTask.calls.clear()
-    assert plan.write(iter(empty), 0).rows == 0
+    assert plan.write(iter(empty), 0, 0).rows == 0
     assert RowsTask.calls == []

@@ -151,27 +151,21 @@ def test_a_repeated_batch_may_have_records_that_transformations_drop(tmp_path: P
         assert after.advance()["partitions"][0]["records"] == 4
 
 
-def test_records_that_are_gone_are_an_error(tmp_path: Path) -> None:
-    path = lines(tmp_path / "in", *range(9))
+@pytest.mark.parametrize(
+    ("count", "later", "message"),
+    [
+        (9, "line 0\n", r"8 records of source partition .* are missing .*new checkpointLocation"),
+        (2, "a longer line\nand another one\n", r'ends at \{"position": 30\} instead of \{"position": 14\}'),
+    ],
+)
+def test_records_that_are_gone_or_others_than_before_are_an_error(
+    tmp_path: Path, count: int, later: str, message: str
+) -> None:
+    path = lines(tmp_path / "in", *range(count))
     with running(file_stream(path)) as before:
         start, end = before.end, before.advance()
-    path.write_text("line 0\n")
-    with (
-        running(file_stream(path, headrace_timeout_ms="300")) as after,
-        pytest.raises(ConnectError, match=r"8 records of source partition .* are missing .*new checkpointLocation"),
-    ):
-        after.rows(start, end)
-
-
-def test_other_records_than_before_are_an_error(tmp_path: Path) -> None:
-    path = lines(tmp_path / "in", 1, 2)
-    with running(file_stream(path)) as before:
-        start, end = before.end, before.advance()
-    path.write_text("a longer line\nand another one\n")
-    with (
-        running(file_stream(path, headrace_timeout_ms="300")) as after,
-        pytest.raises(ConnectError, match=r'ends at \{"position": 30\} instead of \{"position": 14\}'),
-    ):
+    path.write_text(later)
+    with running(file_stream(path, headrace_timeout_ms="300")) as after, pytest.raises(ConnectError, match=message):
         after.rows(start, end)
 
 
@@ -300,12 +294,6 @@ class DeviatingTask(SourceTask):
 
 class DeviatingConnector(SourceConnector):
     task_class = DeviatingTask
-
-    def start(self, config: Mapping[str, str]) -> None:
-        self._config = config
-
-    def task_configs(self, max_tasks: int) -> list[Mapping[str, str]]:
-        return [self._config]
 
 
 @pytest.fixture

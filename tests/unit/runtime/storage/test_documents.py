@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runtime.herder.restarts.restart_record import RestartRecords
-from runtime.kafka.log.log import TopicLogs, TopicSpec
+from runtime.kafka.log.log import TopicLog, TopicLogs, TopicSpec
 from runtime.storage.documents import PIECE_SIZE, Documents, _records
 from tests.support.broker import KafkaBroker, unique
 
@@ -12,15 +12,15 @@ async def test_large_documents_are_complete_and_survive_a_crash_during_a_write(b
     spec = TopicSpec(unique("documents"), 1, 1, "documents", single=True)
     settings = {"bootstrap.servers": broker.bootstrap}
     logs = TopicLogs(settings)
-    documents = Documents(logs, spec)
+    documents, raw = Documents(logs, spec), TopicLog(logs, spec, lambda _: None)
     await logs.start()
     old, new = {"text": "ä" * PIECE_SIZE}, {"text": "b" * (3 * PIECE_SIZE)}
     await documents.put("k", old)
     await documents.put("small", {"n": 1})
-    await logs._write(spec.topic, _records("k", new)[:-1])  # all parts except the head
+    await raw.write_all(_records("k", new)[:-1])  # all parts except the head
     assert documents.get("k") == old
     foreign = [(b"\xff", b'{"document": {}}'), (b"restarts:x:c", b'{"document": {}}')]
-    await logs._write(spec.topic, [*foreign, *_records("k", new)])
+    await raw.write_all([*foreign, *_records("k", new)])
     await documents.remove("small")
     await logs.close()
 

@@ -14,22 +14,16 @@ import pytest
 
 from tui.client.calls import ApiCall
 from tui.errors import HeadraceError
-from tui.wire import limits
 from tui.wire.blocking import BlockingTransport
 from tui.wire.endpoint import Endpoint
 from tui.wire.evented import AsyncTransport
+from tui.wire.limits import SizeLimits
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n"
 PART = b"x" * (1 << 16)
 MOST_PARTS = 1000  # 64 MB: enough to show a missing limit
 Transport = BlockingTransport | AsyncTransport
 TRANSPORTS = pytest.mark.parametrize("kind", [BlockingTransport, AsyncTransport])
-
-
-@pytest.fixture(autouse=True)
-def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "RESPONSE_BYTES", 1 << 20)
-    monkeypatch.setattr(limits, "EVENT_BYTES", 1 << 20)
 
 
 @pytest.fixture
@@ -42,7 +36,8 @@ def serve() -> Iterator[Callable[[list[bytes]], Endpoint]]:
         thread = threading.Thread(target=_send, args=(server, sent))
         opened.append((server, thread))
         thread.start()
-        return Endpoint(f"http://127.0.0.1:{server.getsockname()[1]}", response_timeout=20)
+        small = SizeLimits(1 << 20, 1 << 20)
+        return Endpoint(f"http://127.0.0.1:{server.getsockname()[1]}", response_timeout=20, sizes=small)
 
     yield start
     for server, thread in opened:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote
 from uuid import uuid4
 
 from runtime.connectors.spark.source.position import repeat_advice
@@ -97,10 +96,9 @@ class SourceCheckpoint:
         self._resumed: tuple[int, str] | None = None  # batch and spool of the committed position
 
     @classmethod
-    def create(cls, session: Any, path: str, connector: str) -> SourceCheckpoint:
-        """A new checkpoint of a connector that has no committed offset. Of the earlier ones only the last one remains
-        whose offsets have been committed."""
-        folder = HadoopFolder(session, path, quote(connector, safe=""))
+    def create(cls, folder: HadoopFolder) -> SourceCheckpoint:
+        """A new checkpoint in the folder of a connector that has no committed offset. Of the earlier ones only the last
+        one remains whose offsets have been committed."""
         earlier = sorted(folder.names())
         used = [name for name in earlier if folder.exists(name, _COMMITTED)]
         for name in earlier:
@@ -111,9 +109,8 @@ class SourceCheckpoint:
         return made
 
     @classmethod
-    def open(cls, session: Any, path: str, connector: str, name: str) -> SourceCheckpoint:
-        """An existing checkpoint. CheckpointError if it is gone."""
-        folder = HadoopFolder(session, path, quote(connector, safe=""))
+    def open(cls, folder: HadoopFolder, name: str) -> SourceCheckpoint:
+        """An existing checkpoint in the folder of its connector. CheckpointError if it is gone."""
         if not folder.exists(name):
             raise CheckpointError(
                 f"The checkpoint {folder.uri(name)} of the committed offset does not exist. Restore the folder, or "

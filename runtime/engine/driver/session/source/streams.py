@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from runtime.engine.driver.session.source.checkpoint import SourceCheckpoint
+from runtime.engine.driver.session.source.checkpoint import HadoopFolder, SourceCheckpoint
 from runtime.engine.driver.session.source.reading import STREAM
 from runtime.engine.driver.session.source.stream import SourceStream
 from runtime.engine.driver.session.spark_session import SharedSession
@@ -28,12 +29,13 @@ class SourceStreams:
         """Start to read a source from the committed position; the response names the checkpoint."""
         self.close(connection)
         source, committed = request["source"], request["committed"]
-        session, place, name = self._session.create(), source["checkpoint"], request["connector"]
+        session = self._session.create()
+        folder = HadoopFolder(session, source["checkpoint"], quote(request["connector"], safe=""))
         if committed is None:
-            checkpoint, done = SourceCheckpoint.create(session, place, name), -1
+            checkpoint, done = SourceCheckpoint.create(folder), -1
         else:
             batch, rows = committed["batch"], committed["rows"]
-            checkpoint = SourceCheckpoint.open(session, place, name, committed["checkpoint"])
+            checkpoint = SourceCheckpoint.open(folder, committed["checkpoint"])
             self._stop_others(checkpoint.place)
             checkpoint.mark_committed()
             checkpoint.rewind(batch, rows, committed["spool"], source["mode"] == STREAM)

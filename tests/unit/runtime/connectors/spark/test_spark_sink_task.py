@@ -161,9 +161,8 @@ def test_all_records_of_a_topic_that_was_created_again_are_written() -> None:
     assert rig.pre_commit()[ZERO] == 1
 
 
-def test_a_failed_write_is_repeated_and_then_fails_the_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runtime.connectors.spark.sink.spark_batch.retry_delay", lambda attempt: 0.0)
-    rig = SparkSinkRig({"spark.write.retries": "1"})
+def test_a_failed_write_is_repeated_and_then_fails_the_task() -> None:
+    rig = SparkSinkRig({"spark.write.retries": "1"}, delay=lambda attempt: 0.0)
     rig.put(ZERO, ROW)
     rig.pass_time(10)
     rig.session.refuse("no space left")
@@ -201,9 +200,8 @@ def test_a_query_that_fails_on_data_fails_the_task_if_errors_are_not_tolerated()
         rig.pass_time(0)
 
 
-def test_a_full_batch_behind_a_slow_one_pauses_the_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runtime.connectors.spark.sink.task._FULL_WAIT", 0.0)
-    rig = SparkSinkRig({"spark.batch.records": "2"})
+def test_a_full_batch_behind_a_slow_one_pauses_the_partitions() -> None:
+    rig = SparkSinkRig({"spark.batch.records": "2"}, full_wait=0.0)
     rig.put(ZERO, ROW, ROW)
     rig.put(ZERO, ROW, ROW)
     assert rig.context.paused == set()

@@ -136,7 +136,7 @@ class FailingListener(socket.socket):
 def test_connections_are_accepted_again_after_an_error(
     serve: Callable[..., SessionClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FailingListener, "failures", 2)
+    FailingListener.failures = 2
     with monkeypatch.context() as patched:
         patched.setattr(socket, "socket", FailingListener)
         client = serve(lambda group, request: 7, accept_retry=0.01)

@@ -6,21 +6,21 @@ import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from runtime.engine.driver.session.source import checkpoint as module
-from runtime.engine.driver.session.source.checkpoint import CheckpointError, SourceCheckpoint
+from runtime.engine.driver.session.source.checkpoint import CheckpointError, HadoopFolder, SourceCheckpoint
 
 
 class DiskFolder:
     """A HadoopFolder without Hadoop."""
 
-    def __init__(self, session: object, path: str, *names: str) -> None:
+    def __init__(self, path: str, *names: str) -> None:
         self._root = Path(path, *names)
 
     def below(self, *names: str) -> DiskFolder:
-        return DiskFolder(None, str(self._root), *names)
+        return DiskFolder(str(self._root), *names)
 
     def uri(self, *names: str) -> str:
         return str(self._root.joinpath(*names))
@@ -40,9 +40,8 @@ class DiskFolder:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-@pytest.fixture(autouse=True)
-def disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "HadoopFolder", DiskFolder)
+def _folder(path: Path) -> HadoopFolder:
+    return cast(HadoopFolder, DiskFolder(str(path)))
 
 
 def _numbers(path: Path) -> list[int]:
@@ -51,7 +50,7 @@ def _numbers(path: Path) -> list[int]:
 
 def _made(folder: Path, planned: Sequence[int], committed: Sequence[int], spooled: Sequence[int]) -> SourceCheckpoint:
     """A checkpoint as Spark has left it."""
-    found = SourceCheckpoint.create(None, str(folder), "lake")
+    found = SourceCheckpoint.create(_folder(folder))
     for name, numbers in (("query/offsets", planned), ("query/commits", committed), ("spool", spooled)):
         place = Path(found.place, name)
         place.mkdir(parents=True, exist_ok=True)
@@ -115,7 +114,7 @@ def test_a_position_that_the_checkpoint_does_not_have_is_refused(tmp_path: Path)
         found.rewind(6, 10, "s1", streaming=True)
     assert _numbers(Path(found.place, "query/offsets")) == [5, 6, 7]
     with pytest.raises(CheckpointError, match=r"checkpoint .*/other of the committed offset does not exist"):
-        SourceCheckpoint.open(None, str(tmp_path), "lake", "other")
+        SourceCheckpoint.open(_folder(tmp_path), "other")
 
 
 def test_a_reset_keeps_only_the_last_checkpoint_that_was_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,8 +122,8 @@ def test_a_reset_keeps_only_the_last_checkpoint_that_was_used(tmp_path: Path, mo
     for number in range(4):
         with monkeypatch.context() as patched:
             patched.setattr(time, "time", lambda number=number: 1_000_000_000 + number)
-            made = SourceCheckpoint.create(None, str(tmp_path), "lake")
+            made = SourceCheckpoint.create(_folder(tmp_path))
         if number < 2:
             made.mark_committed()
         names.append(made.name)
-    assert sorted(path.name for path in (tmp_path / "lake").iterdir()) == sorted([names[1], names[3]])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([names[1], names[3]])

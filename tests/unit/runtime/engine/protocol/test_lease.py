@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import mmap
 import os
 import struct
 import subprocess
@@ -14,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from runtime.engine.driver.guard import Guard
-from runtime.engine.protocol import lease_cell
 from runtime.engine.protocol.lease import Lease, LeaseLostError, stack_file
 from runtime.engine.protocol.lease_cell import GUARD_TIME, LeaseCell, cell_path, granted
 from runtime.engine.protocol.settings import EngineSettings
@@ -43,13 +43,10 @@ def test_a_lease_that_was_never_granted_counts_as_expired(cell: LeaseCell, clock
     assert lease.over, "a task has ended without a report, so the slot must end too"
 
 
-def test_jvms_read_by_how_much_the_clock_of_the_lease_is_ahead_of_theirs(
-    tmp_path: Path, cell: LeaseCell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lease_cell, "suspended", lambda: 300.0)
-    cell.grant(1000.5)
-    words = struct.unpack("@qqq", cell_path(str(tmp_path), 3, 4711).read_bytes())
-    assert words == (1000_500_000_000, 1000_500_000_000, 300_000_000_000)
+def test_jvms_read_by_how_much_the_clock_of_the_lease_is_ahead_of_theirs() -> None:
+    memory = mmap.mmap(-1, 24)
+    LeaseCell(memory, lambda: 300.0).grant(1000.5)
+    assert struct.unpack("@qqq", memory[:]) == (1000_500_000_000, 1000_500_000_000, 300_000_000_000)
 
 
 def test_the_clock_of_leases_counts_suspended_time() -> None:
@@ -72,9 +69,11 @@ def test_a_revoked_lease_expires_at_once(cell: LeaseCell, clock: Clock) -> None:
     assert Lease(cell, clock).over
 
 
-def test_a_partly_written_deadline_never_extends_the_lease(cell: LeaseCell) -> None:
+def test_a_partly_written_deadline_never_extends_the_lease() -> None:
+    memory = mmap.mmap(-1, 24)
+    cell = LeaseCell(memory)
     cell.grant(100.0)
-    cell._memory[:8] = (2**62).to_bytes(8, "little")
+    memory[:8] = (2**62).to_bytes(8, "little")
     assert cell.deadline == 100.0
 
 

@@ -18,7 +18,6 @@ from runtime.engine.placement.remote_lease import GRACE
 from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.remote import Attempt, SlotCaller
 from runtime.engine.slot.remote import SlotArchives
-from runtime.engine.worker import server as local_server
 from runtime.engine.worker.archives import WorkerArchives
 from runtime.engine.worker.remote_server import MAX_STRANGERS_OF_PEER, RemoteServer
 from runtime.model.environment import Environment
@@ -98,16 +97,13 @@ async def test_a_token_opens_one_channel(port: Port, caplog: pytest.LogCaptureFi
     first.close()
 
 
-async def test_a_slot_of_another_version_gets_the_reason(
-    port: Port, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(local_server, "VERSION", 2)
-    connection = await asyncio.to_thread(port.caller().connect, "slot")
+async def test_a_slot_of_another_version_gets_the_reason(port: Port, caplog: pytest.LogCaptureFixture) -> None:
+    connection = await asyncio.to_thread(replace(port.caller(), version=2).connect, "slot")
     assert await read(connection) == {
         "op": "refused",
-        "reason": "the slot speaks version 1 of the worker's protocol, the worker version 2",
+        "reason": "the slot speaks version 2 of the worker's protocol, the worker version 1",
     }
-    await until(lambda: "version 1 of the worker's protocol" in caplog.text)
+    await until(lambda: "version 2 of the worker's protocol" in caplog.text)
     connection.close()
 
 

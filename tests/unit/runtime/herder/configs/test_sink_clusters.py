@@ -52,10 +52,13 @@ async def test_an_override_that_the_policy_refuses_is_not_used() -> None:
     await rig.close()
 
 
-async def test_a_cluster_that_does_not_respond_delays_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
+class ImpatientRig(HerderRig):
+    other_cluster_timeout = 0.01
+
+
+async def test_a_cluster_that_does_not_respond_delays_no_start() -> None:
     """Dead members are searched in a cluster that is not the worker's, for a few seconds at most."""
-    rig = HerderRig()
-    monkeypatch.setattr("runtime.herder.control.tasks._OTHER_CLUSTER_TIMEOUT", 0.01)
+    rig = ImpatientRig()
     rig.groups_elsewhere.responds = False
     await rig.create("a", connector_class="Sink", topics="t", admin_override_bootstrap_servers="away:9092")
     await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})

@@ -211,7 +211,7 @@ async def test_a_task_of_an_earlier_owner_has_no_status_when_the_members_of_the_
     rig.statuses.put_task(TaskId("a", 0), StatusRecord(State.UNASSIGNED, None, "w:2", 1))
     await rig.create("a", TargetState.STOPPED)
     await rig.until(lambda: rig.state("a") is State.STOPPED)
-    await rig.until(rig.connectors._loops["a"]._idle.is_set)
+    assert await rig.connectors.settled("a")
     assert rig.tasks("a") == {0: State.UNASSIGNED}
     group.is_read = True
     rig.connectors.remove_ghosts()
@@ -299,7 +299,7 @@ async def test_a_task_that_moves_during_its_restart_is_unassigned(rig: HerderRig
 async def test_a_status_that_another_worker_writes_late_for_a_removed_task_is_removed(rig: HerderRig) -> None:
     await rig.create("a")
     await rig.until(lambda: rig.runs("a"))
-    await rig.until(rig.connectors._loops["a"]._idle.is_set)
+    assert await rig.connectors.settled("a")
     rig.statuses.put_task(TaskId("a", 1), StatusRecord(State.UNASSIGNED, None, "w:2", 1))
     rig.connectors.report_again("a")
     await rig.until(lambda: set(rig.tasks("a")) == {0})

@@ -22,18 +22,16 @@ async def test_tasks_of_a_deleted_connector_stop_before_initial_offsets_are_set(
         rig.herder, rig.configs, rig.settling, rig.host, rig.stored_offsets, rig.changes
     )  # fmt: skip
     stopping, may_stop = asyncio.Event(), asyncio.Event()
-    stop_task = rig.engine.stop_task
 
-    async def stop_slowly(task: TaskId, graceful: float) -> bool:
+    async def stop_slowly(task: TaskId) -> None:
         stopping.set()
         await may_stop.wait()
         await rig.store.alter("a", [({"p": 1}, {"n": 99})])  # the last commit of the deleted connector's task
-        return await stop_task(task, graceful)
 
     async def validated(name: str, config: Mapping[str, str | None]) -> dict[str, str]:
         return dict(CONFIG)
 
-    monkeypatch.setattr(rig.engine, "stop_task", stop_slowly)
+    rig.engine.on_stop = stop_slowly
     monkeypatch.setattr(rig.herder, "validated", validated)
     await rig.create("a")
     await rig.until(lambda: len(rig.engine.started) == 1)

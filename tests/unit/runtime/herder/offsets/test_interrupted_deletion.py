@@ -41,7 +41,7 @@ class Rig(HerderRig):
         deletion.cancel()
         await asyncio.gather(deletion, return_exceptions=True)
         self.changes.close()
-        return OffsetChanges(self.journal, self.configs, self.stored_offsets, self.settling, self.herder._locks)
+        return OffsetChanges(self.journal, self.configs, self.stored_offsets, self.settling, self.locks)
 
     def shown(self) -> tuple[TargetState, int]:
         stored = self.configs.connector("a")

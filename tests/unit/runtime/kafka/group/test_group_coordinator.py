@@ -11,7 +11,6 @@ import pytest
 from kafka import errors
 
 from runtime.kafka.errors import KafkaProblem
-from runtime.kafka.group import group_coordinator
 from runtime.kafka.group.group_coordinator import GroupCoordinator, connect
 from runtime.kafka.group.ownership import Ownership
 from runtime.kafka.group.protocol import (
@@ -72,12 +71,12 @@ def test_an_unreadable_assignment_ends_no_worker(coordinator: GroupCoordinator, 
     assert coordinator.rejoin_needed
 
 
-def test_a_heartbeat_confirms_nothing_for_the_time_of_a_suspended_machine(
-    coordinator: GroupCoordinator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The answer arrives after the machine continues; the session has ended meanwhile."""
+def test_a_heartbeat_confirms_nothing_for_the_time_of_a_suspended_machine(client: Any) -> None:
+    """The response arrives after the machine continues; the session has ended meanwhile."""
     now = 1000.0
-    monkeypatch.setattr(group_coordinator, "lease_time", lambda: now)
+    coordinator = GroupCoordinator(
+        client, Ownership(), lambda: OWN, lead, lambda: None, clock=lambda: now, group_id="g"
+    )
     coordinator.heartbeat.sent_heartbeat()
     now += 300.0
     coordinator.heartbeat.received_heartbeat()
