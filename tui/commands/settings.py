@@ -17,7 +17,7 @@ from tui.scrubbing import without_user
 from tui.watch.rules import rules_of
 
 Row = tuple[str, str, str]
-VARIABLES = ("HEADRACE_URL", "HEADRACE_CONTEXT", "HEADRACE_THEME", "NO_COLOR", "TERM")
+VARIABLES = ("HEADRACE_URL", "HEADRACE_CONTEXT", "HEADRACE_SETTLE", "HEADRACE_THEME", "NO_COLOR", "TERM")
 DEFAULTS = {"connect-timeout": "5 s", "timeout": "95 s"}
 _DEFAULT_THEME = "headrace-dark"
 

@@ -30,7 +30,8 @@ class Console:
     def __init__(self, url: str, home: Path) -> None:
         self.url = url
         clean = {key: value for key, value in os.environ.items() if not key.startswith("HEADRACE_")}
-        self.environ = {**clean, "XDG_CONFIG_HOME": str(home)}
+        # Tests that do not concern --settle continue after the response, as with kcctl.
+        self.environ = {**clean, "XDG_CONFIG_HOME": str(home), "HEADRACE_SETTLE": "0s"}
 
     def __call__(
         self, *commands: str, options: tuple[str, ...] = (), code: int | None = 0, stdin: str = ""

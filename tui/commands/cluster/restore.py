@@ -16,6 +16,7 @@ from tui.commands.base import ChangingCommand, Danger, refuse
 from tui.commands.connectors.validating import validate
 from tui.commands.context import CommandCluster, CommandContext, CommandFiles
 from tui.commands.result import Result, TargetOutcome, confirmation
+from tui.commands.settling import Goal, settle_option, settled
 from tui.commands.targets import for_each, require_confirmation, selector
 from tui.config.creating import new_state
 from tui.errors import BadRequest, HeadraceError, Unsupported
@@ -40,6 +41,7 @@ class Restore(ChangingCommand):
     partial = flag("--partial", help="restore the valid connectors if others are invalid")
     rename = options("--rename", metavar="OLD=NEW", help="name of a connector; 'a-*=b-*' for several; can be repeated")
     topic = options("--topic", metavar="OLD=NEW", help="topic in configs and offsets of sinks, as --rename")
+    settle = settle_option()
     setting = options("--set", metavar="KEY=VALUE", help="key in the configs of all connectors; can be repeated")
 
     def check(self) -> None:
@@ -152,4 +154,6 @@ class Restore(ChangingCommand):
             return TargetOutcome(name, await restore.run() if step.pending else step.summary)
 
         done = await for_each(steps, act)
+        goals = {name: Goal(step.state) for name, step in steps.items() if step.pending}
+        done = await settled(context, done, goals, self.settle)
         return confirmation([*done.outcomes, *invalid])

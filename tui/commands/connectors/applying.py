@@ -11,6 +11,7 @@ from tui.commands.connectors.plan import CREATE, DELETE, KEEP, PlanStep, removal
 from tui.commands.connectors.validating import validate
 from tui.commands.context import CommandCluster, CommandContext, CommandFiles
 from tui.commands.result import Result, TargetOutcome, confirmation
+from tui.commands.settling import STARTED, Goal, settle_option, settled
 from tui.commands.targets import failed_outcome, for_each, require_confirmation
 from tui.config import applying, creating
 from tui.config.applying import ConfigEdit
@@ -30,6 +31,7 @@ class Apply(ChangingCommand):
     files = options("-f", "--file", metavar="FILE|DIR|-", help="file or folder; can be repeated")
     name = option("-n", "--name", metavar="NAME", help="the connector's name, if the file has none", convert=str)
     prune = flag("--prune", help="delete connectors that are in none of the files")
+    settle = settle_option()
 
     def check(self) -> None:
         refuse(not self.files, "-f FILE is required")
@@ -48,6 +50,8 @@ class Apply(ChangingCommand):
         if self.dry_run:
             return _shown(planned, [*steps.values(), *removals], unread)
         done = await self._carry_out(context, planned, steps, removals)
+        goals = {name: goal for name, step in steps.items() if (goal := _goal(step)) is not None}
+        done = await settled(context, done, goals, self.settle)
         return confirmation([*done.outcomes, *unread]) if unread else done
 
     def _wanted(self, files: CommandFiles) -> dict[str, ConnectorDocument]:
@@ -135,6 +139,13 @@ async def _apply(context: CommandContext, step: PlanStep) -> TargetOutcome:
         return TargetOutcome(step.name, "unchanged")
     done = await applying.apply(ConfigEdit(step.name, step.before or {}, step.changes), context.cluster.connect)
     return TargetOutcome(step.name, "updated", raw={"name": step.name, "config": dict(done.after)})
+
+
+def _goal(step: PlanStep) -> Goal | None:
+    """The state to which a step leads; None if it changes nothing."""
+    if step.action == CREATE and step.document is not None:
+        return Goal(STARTED if step.document.initial_state else "RUNNING")
+    return Goal(STARTED) if step.pending else None
 
 
 def _would(step: PlanStep) -> str:

@@ -11,6 +11,7 @@ from tui.commands.base import ChangingCommand, Command, Danger, refuse
 from tui.commands.connectors.validating import validate
 from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, Table, TargetOutcome
+from tui.commands.settling import Goal, settle_option, settled
 from tui.commands.targets import for_each, require_confirmation
 from tui.config import creating, history
 from tui.config.history import ConfigEntry
@@ -58,6 +59,7 @@ class UndoDelete(ChangingCommand):
         help="the state, by default that before the deletion",
         convert=choice(*STATES),
     )
+    settle = settle_option()
     without_offsets = flag("--without-offsets", help="do not restore offsets that were deleted")
 
     def check(self) -> None:
@@ -65,9 +67,12 @@ class UndoDelete(ChangingCommand):
             refuse(pair.find("=") < 1, f"-s {pair}: expected KEY=VALUE")
 
     async def run(self, context: CommandContext) -> Result:
-        return await for_each([self.name], lambda name: self._restore(context, name))
+        goals: dict[str, Goal] = {}
+        result = await for_each([self.name], lambda name: self._restore(context, name, goals))
+        return await settled(context, result, goals, self.settle)
 
-    async def _restore(self, context: CommandContext, name: str) -> TargetOutcome:
+    async def _restore(self, context: CommandContext, name: str, goals: dict[str, Goal]) -> TargetOutcome:
+        """Recreates the connector, and adds its state to the goals."""
         if name in await context.cluster.connect.names():
             raise Conflict(f"a connector {name} already exists", 409)
         deletion = await history.history(context.cluster.connect, context.cluster.config_history, name)
@@ -88,6 +93,7 @@ class UndoDelete(ChangingCommand):
         if self.dry_run:
             return TargetOutcome(name, f"would be recreated {what}")
         require_confirmation(context.terminal, self.yes, f"recreate {what}:", [name])
+        goals[name] = Goal(state)
         body: dict[str, Json] = {"name": name, "config": config}
         if offsets and deletion.by_worker:
             body["initial_offsets"] = [entry.entry() for entry in offsets]

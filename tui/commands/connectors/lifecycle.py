@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from tui import model
 from tui.client.versions import STOP
 from tui.commands.arguments import choice, flag, option, positional, positionals, regex_flag
 from tui.commands.base import ChangingCommand, Danger, refuse
 from tui.commands.context import CommandContext
 from tui.commands.result import Result, TargetOutcome, confirmation
+from tui.commands.settling import STARTED, Goal, settle_option, settled
 from tui.commands.targets import dry_run_existing, for_each, require_confirmation, select_names, selector
 from tui.errors import HeadraceError, NotFound
 
@@ -16,6 +19,7 @@ class _EachConnector(ChangingCommand):
     """One request per connector. `done` is the message of a success."""
 
     done = ""
+    goal: ClassVar[str] = ""  # the state that the request leads to; empty if none is waited for
 
     names = positionals("NAME", "connectors; globs are allowed")
     regex = regex_flag()
@@ -34,7 +38,10 @@ class _EachConnector(ChangingCommand):
             await self.request(context, name)
             return TargetOutcome(name, self.done)
 
-        return await for_each(names, act)
+        result = await for_each(names, act)
+        if not self.goal:
+            return result
+        return await settled(context, result, dict.fromkeys(names, Goal(self.goal)), self.values.get("settle"))
 
     def would(self) -> str:
         """The message of a dry run."""
@@ -48,9 +55,10 @@ class _EachConnector(ChangingCommand):
 class Stop(_EachConnector):
     """Stop connectors: their tasks end, and their offsets can be changed."""
 
-    verb, key, done = "stop connector", "s", "stopped"
+    verb, key, done, goal = "stop connector", "s", "stopped", "STOPPED"
     danger = Danger.ASK
     needs = STOP
+    settle = settle_option()
 
     async def request(self, context: CommandContext, name: str) -> None:
         await context.cluster.connect.stop(name)
@@ -59,8 +67,9 @@ class Stop(_EachConnector):
 class Pause(_EachConnector):
     """Pause connectors: their tasks remain, but process no records."""
 
-    verb, key, done = "pause connector", "p", "paused"
+    verb, key, done, goal = "pause connector", "p", "paused", "PAUSED"
     danger = Danger.ASK
+    settle = settle_option()
 
     async def request(self, context: CommandContext, name: str) -> None:
         await context.cluster.connect.pause(name)
@@ -69,7 +78,8 @@ class Pause(_EachConnector):
 class Resume(_EachConnector):
     """Resume paused or stopped connectors."""
 
-    verb, key, done = "resume connector", "r", "resumed"
+    verb, key, done, goal = "resume connector", "r", "resumed", "RUNNING"
+    settle = settle_option()
 
     async def request(self, context: CommandContext, name: str) -> None:
         await context.cluster.connect.resume(name)
@@ -78,8 +88,9 @@ class Resume(_EachConnector):
 class Restart(_EachConnector):
     """Restart connectors; -t also restarts their tasks, all or only the failed ones."""
 
-    verb, key, done = "restart connector", "R", "restarted"
+    verb, key, done, goal = "restart connector", "R", "restarted", STARTED
     danger = Danger.ASK
+    settle = settle_option()
 
     tasks = option(
         "-t",
@@ -98,6 +109,7 @@ class RestartTask(ChangingCommand):
 
     verb = "restart task"
     danger = Danger.ASK
+    settle = settle_option()
 
     task = positional("NAME/ID", "for example demo-sink/0")
 
@@ -117,7 +129,8 @@ class RestartTask(ChangingCommand):
             await context.cluster.connect.restart_task(name, int(number))
             return TargetOutcome(task, "restarted")
 
-        return await for_each([self.task], act)
+        result = await for_each([self.task], act)
+        return await settled(context, result, {self.task: Goal(STARTED, name, int(number))}, self.settle)
 
     async def _preview(self, context: CommandContext, name: str, number: int) -> Result:
         tasks = model.connector(name, await context.cluster.connect.status(name)).tasks

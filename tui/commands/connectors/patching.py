@@ -7,6 +7,7 @@ from tui.commands.base import ChangingCommand, Danger, refuse
 from tui.commands.connectors.validating import validate
 from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, TargetOutcome
+from tui.commands.settling import STARTED, Goal, settle_option, settled
 from tui.commands.targets import for_each, require_confirmation, select_names, selector
 from tui.config import applying
 from tui.config.applying import ConfigEdit
@@ -25,6 +26,7 @@ class PatchConnector(ChangingCommand):
     regex = regex_flag()
     sets = options("-s", "--set", metavar="KEY=VALUE", help="set a key; can be repeated")
     removes = options("-r", "--remove", metavar="KEY", help="remove a key; can be repeated")
+    settle = settle_option()
 
     def check(self) -> None:
         refuse(not self.sets and not self.removes, "-s KEY=VALUE or -r KEY is required")
@@ -41,7 +43,9 @@ class PatchConnector(ChangingCommand):
         names = await select_names(context.cluster.connect, self.names, self.regex)
         if not self.dry_run and len(names) > len(self.names):
             require_confirmation(context.terminal, self.yes, "patch", names)
-        return await for_each(names, lambda name: self._patch(context.cluster, name))
+        result = await for_each(names, lambda name: self._patch(context.cluster, name))
+        changed = [outcome.name for outcome in result.outcomes if outcome.raw]
+        return await settled(context, result, dict.fromkeys(changed, Goal(STARTED)), self.settle)
 
     async def _patch(self, cluster: CommandCluster, name: str) -> TargetOutcome:
         before = await cluster.connect.config(name)

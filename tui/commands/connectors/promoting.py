@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from tui.client.password_keys import PasswordKeys
 from tui.commands.arguments import choice, flag, option, options, positionals, regex_flag
 from tui.commands.base import Command, Danger, refuse
-from tui.commands.connectors.plan import PlanStep, text_of
+from tui.commands.connectors.plan import CREATE, PlanStep, text_of
 from tui.commands.connectors.promotion_steps import STATES, planned_step, take_step, would
 from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, TargetOutcome
+from tui.commands.settling import STARTED, Goal, settle_option, settled
 from tui.commands.targets import failed_outcome, for_each, require_confirmation, select_names
 from tui.config import promotion
 from tui.config.creating import new_state
@@ -41,6 +42,7 @@ class Promote(Command):
         help="the state of new connectors, by default STOPPED",
         convert=choice(*STATES),
     )
+    settle = settle_option()
     dry_run = flag("--dry-run", help="show what would be done, without doing it")
     yes = flag("-y", "--yes", help="do not ask for confirmation")
 
@@ -84,7 +86,13 @@ class Promote(Command):
             async def act(name: str) -> TargetOutcome:
                 return await take_step(other, target, steps[name], state)
 
-            return await for_each(steps, act)
+            result = await for_each(steps, act)
+            goals = {
+                step.name: Goal(state.state if step.action == CREATE else STARTED)
+                for step in steps.values()
+                if step.pending
+            }
+            return await settled(context, result, goals, self.settle, other)
 
     def _mapping(self, cluster: CommandCluster, target: str) -> PromotionMapping:
         sets = {key: value for key, _, value in (pair.partition("=") for pair in self.sets)}

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from textual.content import Content
 
+from tui.causes import CAUSED, chain
 from tui.model import Connector
-from tui.screens.services.causes import CAUSED, chain
 from tui.widgets.text import visible, visible_lines
 
 _FRAME = re.compile(
@@ -42,7 +42,7 @@ def each(connector: Connector) -> list[Trace]:
 def causes(connector: Connector) -> list[tuple[str, list[str]]]:
     """For each trace the question that it answers, and its root cause, then the exceptions that led to it, outermost
     first."""
-    chains = [(part, chain(part.text)) for part in each(connector)]
+    chains = [(part, list(map(visible, chain(part.text)))) for part in each(connector)]
     return [(part.question, [f"{_mark(part)} {way[-1]}", *_way(way)]) for part, way in chains]
 
 

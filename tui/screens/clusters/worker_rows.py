@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from tui.causes import cause_line
 from tui.client.workers import ACTIVE, CONNECTOR, DRAINED, DRAINING, ClusterWorkers
 from tui.cluster.cluster_overview import severity
 from tui.formatting import megabytes
 from tui.model import Connector
-from tui.screens.services.causes import cause_line
 from tui.widgets import states
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell

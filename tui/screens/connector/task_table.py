@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tui.causes import cause_line
 from tui.model import Connector, Task
-from tui.screens.services.causes import cause_line
 from tui.widgets import states
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid

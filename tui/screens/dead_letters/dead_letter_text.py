@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 
 from textual.content import Content
 
+from tui.causes import chain
 from tui.dead_letters.brokers import SendResult
 from tui.dead_letters.letters import CONTEXT, DeadLetter
 from tui.formatting import counted
-from tui.screens.services.causes import chain
 from tui.topics.byte_views import ByteView, best_view, shown
 from tui.widgets.columns import Column
 from tui.widgets.grid import MARK, Cell
 from tui.widgets.jsontext import coloured
-from tui.widgets.text import visible_lines
+from tui.widgets.text import visible, visible_lines
 
 COLUMNS = (
     Column("mark", " ", 1),
@@ -91,7 +91,7 @@ def explained(letter: DeadLetter, topic: str, view: ByteView, columns: int = 80)
     parts.append(coloured(text) if view is ByteView.JSON else Content("\n".join(visible_lines(text))))
     if trace := letter.error_header("exception.stacktrace"):
         parts.append(("\n\nwhy\n", "bold $accent"))
-        parts += [(f"{text}\n", "$error") for text in chain(trace)[::-1]]
+        parts += [(f"{visible(text)}\n", "$error") for text in chain(trace)[::-1]]
         parts.append(("\nfull trace\n", "bold $accent"))
         parts += [(f"{text}\n", "$text-muted") for text in visible_lines(trace.rstrip())]
     return Content.assemble(*parts)

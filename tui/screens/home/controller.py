@@ -12,6 +12,7 @@ from textual.content import Content
 from tui.commands.base import Command, Danger
 from tui.commands.result import Result
 from tui.errors import HeadraceError, error_line
+from tui.goals import described
 from tui.model import Connector
 from tui.offsets.pending_changes import PendingChange
 from tui.screens.base import program, reading
@@ -21,7 +22,7 @@ from tui.screens.offsets.interrupted_changes import InterruptedChanges, Interrup
 from tui.screens.operations.actions import ACTIONS, ConnectorAction
 from tui.screens.operations.operation_runner import OperationRunner, summary
 from tui.screens.services.cluster_services import ClusterServices
-from tui.screens.services.operations import Phase, described
+from tui.screens.services.operations import Phase
 from tui.script.grammar import parse
 from tui.scrubbing import scrubbed_line
 

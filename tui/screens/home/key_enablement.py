@@ -40,6 +40,8 @@ class KeyEnablement:
             return True
         if action == "dead_letters":
             return (connector := home.target()) and DEAD_LETTERS in connector.config
+        if action == "failing_record":
+            return (connector := home.target()) and connector.type == "sink" and connector.overall == "FAILED"
         if action in ("act", "edit", "promote"):
             return home.target()
         if action == "again":
@@ -96,6 +98,8 @@ class KeyEnablement:
 
             connector = home.target()
             return connector is None or bool(ACTIONS[action[5:-2]].needs(connector))
+        if action == "failing_record":  # rarely needed: only the help shows it
+            return True
         if action == "trace":
             return home.is_detail and home.view.page == "trace"
         if action == "create":  # in the footer only where it is the next step

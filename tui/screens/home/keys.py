@@ -42,6 +42,13 @@ KEYS: list[BindingType] = [
         id="dead-letters",
         tooltip="records that failed and were sent to the dead letter topic",
     ),
+    Binding(
+        "x",
+        "failing_record",
+        "failing record",
+        id="failing-record",
+        tooltip="the record with which this sink fails; x there skips it",
+    ),
     Binding("T", "topics", "topics", id="topics", tooltip="topics of the Kafka cluster and their records", show=False),
     Binding("P", "plugins", "plugins", id="plugins", tooltip="plugins of the worker; c there creates a connector"),
     Binding("o", "log", "log", id="log", tooltip="operations of this session"),

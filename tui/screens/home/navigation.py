@@ -117,6 +117,15 @@ class Navigation:
         else:
             self.home.app.push_screen(DeadLettersScreen(self.services, connector))
 
+    def failing_record(self, connector: Connector) -> None:
+        from tui.commands.offsets.failing_record import why_none
+        from tui.screens.topics.failing_screen import FailingScreen
+
+        if why := why_none(connector):
+            self.home.report(why)
+        else:
+            self.home.app.push_screen(FailingScreen(self.services, connector))
+
     def topics(self) -> None:
         from tui.offsets.brokers import brokers
         from tui.screens.topics.topics_screen import TopicsScreen

@@ -290,6 +290,10 @@ class Home(ListAndPage):
         if connector := self.target():
             self.navigation.dead_letters(connector)
 
+    def action_failing_record(self) -> None:
+        if connector := self.target():
+            self.navigation.failing_record(connector)
+
     def action_topics(self) -> None:
         if self.services is not None:
             self.navigation.topics()

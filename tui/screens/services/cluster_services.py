@@ -149,7 +149,8 @@ class ClusterServices:
     ) -> AsyncIterator[tuple[Operation, Connect]]:
         """A logged operation and a client that records its calls, with secrets masked.
 
-        A HeadraceError raised inside marks the operation as failed and propagates to the caller.
+        A HeadraceError raised inside marks the operation as failed and propagates to the caller. With a `goal` that is
+        set inside, the operation ends when that state is observed.
         """
         operation = self.operations.begin(verb, target, lines=lines, doing=verb)
         connect = self.connection.recording_client(
@@ -164,7 +165,9 @@ class ClusterServices:
             raise
         finally:
             self.connection.store.refresh()
-        if operation.phase.is_open:
+        if operation.phase.is_open and operation.goal:
+            self.operations.accepted(operation)
+        elif operation.phase.is_open:
             self.operations.done(operation, "done")
 
     async def replayed(

@@ -21,8 +21,8 @@ from tui.offsets.plan import OffsetPlan
 from tui.script.grammar import parse
 
 NOUNS = (
-    "connectors, plugins, loggers, topics, deadletters, events, offsets, offset history, restarts, workers, contexts, "
-    "unfinished, config history, deleted connectors, orphans"
+    "connectors, plugins, loggers, topics, deadletters, events, offsets, failing records, offset history, "
+    "restarts, workers, contexts, unfinished, config history, deleted connectors, orphans"
 )
 
 

@@ -7,7 +7,8 @@ import pytest
 from tests.unit.tui.screens.builders import connector, snapshot
 from tui.client.calls import ApiCall
 from tui.cluster.snapshot import ClusterLink, LinkState, Snapshot
-from tui.screens.services.operations import SETTLING, Operation, Operations, Phase, as_curl
+from tui.goals import SETTLING
+from tui.screens.services.operations import Operation, Operations, Phase, as_curl
 
 
 def phase(one: Operation) -> Phase:
