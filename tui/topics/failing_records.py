@@ -68,17 +68,17 @@ def failing_partitions(
     """The partitions with lag, those with a record at fault first. `committed` are the sink's offsets, `reported` the
     offsets of the last failed record by partition, `batch` the most records of a failed batch. Blocks. Raises
     HeadraceError."""
-    found: list[FailingPartition] = []
+    partitions: list[FailingPartition] = []
     for topic in topics:
         earliest, latest = reader.bounds(topic)
         starts = {number: max(committed.get((topic, number), 0), first) for number, first in earliest.items()}
         for number, start in starts.items():
-            if start < latest[number] and len(found) < MAX_PARTITIONS:
+            if start < latest[number] and len(partitions) < MAX_PARTITIONS:
                 page = reader.newer(topic, ReadLimits(MAX_RECORDS), {number: start}, None, number)
                 if records := tuple(map(decoder.decoded, page.records)):
                     fault, why = _fault(records, reported.get((topic, number)), batch)
-                    found.append(FailingPartition(topic, number, records, fault, why))
-    return sorted(found, key=lambda each: (each.fault is None, each.topic, each.partition))
+                    partitions.append(FailingPartition(topic, number, records, fault, why))
+    return sorted(partitions, key=lambda each: (each.fault is None, each.topic, each.partition))
 
 
 def _fault(records: Sequence[DecodedRecord], reported: int | None, batch: int) -> tuple[int | None, str]:
