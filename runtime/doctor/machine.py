@@ -28,6 +28,7 @@ Version = Callable[[str], str | None]
 
 _OLDEST_PYTHON = (3, 11)
 _MIN_OPEN_FILES = 1024  # enough for a thousand connectors
+_SPARK_OPEN_FILES = 320  # Spark does not start with 256
 _MIN_DISK = 500 * 1024 * 1024  # bytes: jars, Spark's files, the data of a small broker
 
 
@@ -115,6 +116,9 @@ def _port(port: int, service: str, remedy: str) -> CheckResult:
 
 def _open_files() -> CheckResult:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < _SPARK_OPEN_FILES:
+        remedy = f"raise the hard limit to {_MIN_OPEN_FILES} (LimitNOFILE= of systemd, /etc/security/limits.conf)"
+        return bad("files", f"at most {hard} open files: Spark needs {_SPARK_OPEN_FILES}", remedy)
     if soft != resource.RLIM_INFINITY and soft < _MIN_OPEN_FILES:
         return note("files", f"at most {soft} open files", f"ulimit -n {_MIN_OPEN_FILES} (the hard limit is {hard})")
     return ok("files", f"at most {soft} open files" if soft != resource.RLIM_INFINITY else "no limit of open files")

@@ -116,6 +116,10 @@ class Engine(Protocol):
     def slots_without_core(self) -> Sequence[int]:
         """The numbers of the slots that wait for a core of a Spark cluster."""
 
+    @property
+    def trouble(self) -> str:
+        """Why no task can run, with the remedy if it is known; empty while tasks can run, or Spark starts."""
+
     def may_run(self) -> bool:
         """Whether this worker's membership in its group is confirmed: only then may its slots run tasks.
         After False, lease_changed(True) follows once it is confirmed again."""

@@ -30,6 +30,10 @@ class Health(Protocol):
         """The reason why the worker is not ready or not healthy; None if the worker is ready and healthy."""
 
     @property
+    def tasks_trouble(self) -> str:
+        """The reason why the worker cannot run tasks; empty if it can."""
+
+    @property
     def stage(self) -> str:
         """A sentence about the start of a worker that is not ready; empty if there is none."""
 

@@ -42,6 +42,9 @@ class WorkerHandlers:
         if health.trouble is not None:
             unable = "Worker was unable to handle this request and may be unable to handle other requests."
             return json_response({"status": "unhealthy", "message": with_cause(unable, health.trouble)}, 500)
+        if health.tasks_trouble:
+            message = with_cause("Worker is ready to handle requests, but cannot run tasks.", health.tasks_trouble)
+            return json_response({"status": "unhealthy", "message": message}, 500)
         message = "Worker has completed startup and is ready to handle requests."
         return json_response({"status": "healthy", "message": message})
 

@@ -210,7 +210,7 @@ def assemble(
     runner = PreviewHost(_host(config), scrub=call_secrets.scrub)
     previews = Previews(config, herder, statuses, host, runner, call_secrets)
 
-    health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}", membership=group)
+    health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}", membership=group, engine=engine)
     lines = ConnectorLines(secrets.scrub_of)
     expiry = Expiry(configs, journal, positions.offsets_retention)
     stalls = Stalls(board.meters, statuses.is_running, board.notice, config.stalled)

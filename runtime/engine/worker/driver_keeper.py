@@ -57,6 +57,9 @@ class DriverKeeper:
         self._executors: Mapping[int, ExecutorSize] = {}
         self.generation = 0
         self.folder = ""  # of the current driver
+        self.trouble = ""
+        """Why no task can run: the last words of a driver that could not start Spark; empty once one has."""
+        self._last_line = ""
 
     @property
     def pid(self) -> int | None:
@@ -75,9 +78,12 @@ class DriverKeeper:
         while not self._closing.is_set():
             try:
                 await self._run_one()
-            except OSError:
+            except OSError as error:
                 _log.exception("Spark's driver could not be started")
+                self._last_line = str(error)
             failures = 0 if self._ready.is_set() else failures + 1
+            if failures:
+                self.trouble = f"Spark has not started: {self._last_line or 'see the log'}"
             pause = min(0.5 * 2**failures, MAX_PAUSE) if failures else 0.0
             if not self._closing.is_set():
                 _log.error("Spark's driver has ended and is restarted in %g s", pause)
@@ -107,6 +113,7 @@ class DriverKeeper:
     async def _run_one(self) -> None:
         self.generation += 1
         self._ready.clear()
+        self._last_line = ""
         settings = self._driver_settings(record=False)
         self.folder = settings.folder
         child = self._child = DriverProcess(settings, self._report, self._print)
@@ -131,6 +138,7 @@ class DriverKeeper:
                 return
         text = "Spark did not start within %g s, not counting time without a processor; its driver is restarted"
         _log.error(text, seconds)
+        self._last_line = f"no start within {seconds:g} s"
         self._start_factor = min(self._start_factor * 2, MAX_START_FACTOR)
         child.kill()
 
@@ -158,16 +166,24 @@ class DriverKeeper:
 
     def _report(self, report: FromDriver) -> None:
         if report["op"] == "log":
+            self._note(report["message"])
             self._line(report["level"], report["message"])
         elif report["op"] == "ready":
             self._ready.set()
+            self.trouble = ""
             _log.info("Spark %s started in %g s", report["version"], report["seconds"])
             self._archive_missing = not report["archive"]
         else:
             self._take(report)
 
     def _print(self, line: str) -> None:
+        self._note(line)
         self._line("WARN", line)
+
+    def _note(self, line: str) -> None:
+        """Lines of stacks, which are indented, say less than the error before them."""
+        if line and not line[0].isspace():
+            self._last_line = line
 
     def record_archive(self) -> None:
         """Record the archive in the background unless it exists; called once the slots are up."""

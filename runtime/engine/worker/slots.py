@@ -92,6 +92,11 @@ class Slots:
         """The slots that wait for a core of the cluster."""
         return self._core_waits.slots
 
+    @property
+    def trouble(self) -> str:
+        """Why no slot can start; empty before start()."""
+        return self.driver.trouble if self.driver is not None else ""
+
     def revoke_leases(self) -> None:
         """End all leases that have been granted. Thread-safe."""
         self.granter.revoke_granted()

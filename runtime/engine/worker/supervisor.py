@@ -70,6 +70,10 @@ class SparkEngine:
     def slots_without_core(self) -> Sequence[int]:
         return self._slots.without_core
 
+    @property
+    def trouble(self) -> str:
+        return self._slots.trouble
+
     def may_run(self) -> bool:
         return self._slots.may_run()
 

@@ -40,6 +40,14 @@ class ClusterStatus(Protocol):
         """The reason why the cluster cannot be reached; empty while the cluster answers."""
 
 
+class EngineStatus(Protocol):
+    """The engine, which runs the worker's tasks."""
+
+    @property
+    def trouble(self) -> str:
+        """The reason why no task can run; empty while tasks can run."""
+
+
 class MembershipStatus(Protocol):
     """The worker's membership in its group."""
 
@@ -62,6 +70,7 @@ class WorkerHealth:
     waiting_for: str = "Kafka"
     stage: str = ""
     membership: MembershipStatus | None = None
+    engine: EngineStatus | None = None
 
     @property
     def trouble(self) -> str | None:
@@ -72,6 +81,11 @@ class WorkerHealth:
         if self.ready:
             return trouble or None
         return f"waiting for {self.waiting_for}{f': {trouble}' if trouble else ''}"
+
+    @property
+    def tasks_trouble(self) -> str:
+        """The reason why the worker cannot run tasks; empty if it can."""
+        return self.engine.trouble if self.engine is not None else ""
 
     @property
     def root(self) -> dict[str, str | None]:

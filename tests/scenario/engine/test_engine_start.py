@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ async def test_missing_java_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     engine = SparkEngine(EngineSettings(slots=1, archive=False), heard)
     await engine.start()
     await until(lambda: any("Java 17 or newer" in line[2] for line in heard.lines))
+    await until(lambda: "Java 17 or newer" in engine.trouble)
     await engine.close(1.0)
     assert not descendants(os.getpid())
 
@@ -34,6 +37,7 @@ async def test_a_start_that_takes_too_long_is_abandoned(tmp_path: Path, monkeypa
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     engine = SparkEngine(EngineSettings(slots=1, archive=False, driver_start_timeout=2.0), Recorder())
     await engine.start()
+    await until(lambda: engine.trouble == "Spark has not started: no start within 2 s")
     await until(lambda: engine._slots.driver and engine._slots.driver.generation == 2)
     await engine.close(1.0)
     assert not descendants(os.getpid())
@@ -85,3 +89,28 @@ async def test_a_slot_that_is_frozen_before_it_connects_is_replaced(
     finally:
         await engine.close(1.0)
     assert not descendants(os.getpid())
+
+
+_TROUBLE = """
+import asyncio
+from runtime.engine.protocol.settings import EngineSettings
+from runtime.engine.worker.supervisor import SparkEngine
+from tests.support.engine.engine_recorder import Recorder
+from tests.support.waiting import until
+
+async def main():
+    engine = SparkEngine(EngineSettings(slots=1, archive=False), Recorder())
+    await engine.start()
+    await until(lambda: engine.trouble or engine.slots, 60.0)
+    print(engine.trouble)
+    await engine.close(1.0)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.soak
+def test_too_few_open_files_are_named_as_the_reason() -> None:
+    limited = ["prlimit", "--nofile=200:200", sys.executable, "-c", _TROUBLE]
+    done = subprocess.run(limited, capture_output=True, text=True, cwd=ROOT, timeout=120, check=True)
+    assert "Too many open files" in done.stdout

@@ -34,6 +34,13 @@ def test_without_java_the_remedy_is_printed(tmp_path: Path) -> None:
     assert "install Java 17" in line
 
 
+def test_too_few_open_files_for_spark() -> None:
+    doctor = ["prlimit", "--nofile=200:200", sys.executable, "-m", "runtime", "doctor"]
+    done = subprocess.run(doctor, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "BAD   files      at most 200 open files: Spark needs 320: raise the hard limit to 1024" in done.stdout
+
+
 def test_without_the_extra_runtime_the_console_is_healthy() -> None:
     found = list(machine.check_machine(_without(*machine.RUNTIME)))
     assert [f.severity for f in found] == [CheckSeverity.OK, CheckSeverity.OK, CheckSeverity.NOTE]

@@ -32,6 +32,13 @@ from tests.support.never_called import NEVER_CALLED
     ],
 )  # fmt: skip
 async def test_health(ready: bool, stage: str, trouble: str | None, status: int, state: str, message: str) -> None:
-    health: Any = SimpleNamespace(ready=ready, stage=stage, trouble=trouble)
+    health: Any = SimpleNamespace(ready=ready, stage=stage, trouble=trouble, tasks_trouble="")
     response = await WorkerHandlers(health, NEVER_CALLED).health(NEVER_CALLED)
     assert (response.status_code, orjson.loads(response.body)) == (status, {"status": state, "message": message})
+
+
+async def test_a_worker_that_cannot_run_tasks_is_unhealthy() -> None:
+    health: Any = SimpleNamespace(ready=True, stage="", trouble=None, tasks_trouble="Spark has not started: no Java")
+    response = await WorkerHandlers(health, NEVER_CALLED).health(NEVER_CALLED)
+    message = "Worker is ready to handle requests, but cannot run tasks. Spark has not started: no Java"
+    assert (response.status_code, orjson.loads(response.body)) == (500, {"status": "unhealthy", "message": message})
