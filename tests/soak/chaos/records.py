@@ -103,9 +103,10 @@ class Reader:
         asked = {TopicPartition(*at): OffsetSpec.latest() for at in self._at}  # type: ignore[no-untyped-call]
         found = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED)
         try:
-            return {(at.topic, at.partition): int(future.result(20).offset) for at, future in found.items()}
+            ends = {(at.topic, at.partition): int(future.result(20).offset) for at, future in found.items()}
         except KafkaException:
             return None
+        return None if min(ends.values()) < 0 else ends  # -1001 without an error: the leader has died
 
     def _run(self) -> None:
         consumer = Consumer({

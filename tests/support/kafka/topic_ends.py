@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
@@ -35,7 +35,10 @@ class TopicEnds:
             self._admin = AdminClient({"bootstrap.servers": self._bootstrap, "log_level": 0})
         asked = {self._at: OffsetSpec.latest()}  # type: ignore[no-untyped-call]  # confluent-kafka has no types here
         try:
-            return int(self._admin.list_offsets(asked, isolation_level=level)[self._at].result(allowed(20)).offset)
+            end = int(self._admin.list_offsets(asked, isolation_level=level)[self._at].result(allowed(20)).offset)
+            if end < 0:  # the client reports -1001 without an error if the leader has died
+                raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
         except KafkaException:
             self._admin = None  # a client from before a restart of the broker may use an old leader epoch
             raise
+        return end
