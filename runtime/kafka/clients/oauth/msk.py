@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -57,10 +58,8 @@ def _region(servers: str) -> str:
 
 def msk_token(settings: Mapping[str, str]) -> tuple[str, float]:
     """A token, and when it expires, in seconds since the epoch. Raises TokenRefused or EndpointUnavailable. Blocks."""
-    from aws_msk_iam_sasl_signer import MSKAuthTokenProvider as signer
-
     try:
-        value, expires = _call(signer, settings)()
+        value, expires = _call(import_module(f"{_PACKAGE}.MSKAuthTokenProvider"), settings)()
     except Exception as e:  # the signer's own, and those of botocore
         kind = EndpointUnavailable if type(e).__name__ in _UNREACHABLE else TokenRefused
         raise kind(f"sasl.mechanism={MECHANISM}: AWS's signer has no token: {type(e).__name__}: {e}") from None

@@ -55,8 +55,8 @@ class Signer(ModuleType):
 def signer(monkeypatch: pytest.MonkeyPatch) -> Signer:
     monkeypatch.setattr(tokens, "_caches", {})
     package, signer = ModuleType("aws_msk_iam_sasl_signer"), Signer()
-    package.MSKAuthTokenProvider = signer  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "aws_msk_iam_sasl_signer", package)
+    monkeypatch.setitem(sys.modules, package.__name__, package)
+    monkeypatch.setitem(sys.modules, f"{package.__name__}.{signer.__name__}", signer)
     monkeypatch.setattr("runtime.kafka.clients.oauth.msk.find_spec", lambda name: package)
     return signer
 
