@@ -156,6 +156,11 @@ def only_variables(value: str) -> bool:
     return has_variables(value) and not _VARIABLE.sub("", value).strip()
 
 
+def file_providers(all_of_them: Providers) -> Providers:
+    """Those of the providers whose values are in files."""
+    return Providers({k: p for k, p in all_of_them.by_name.items() if isinstance(p, FileProvider | DirectoryProvider)})
+
+
 def providers(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> Providers:
     """The config providers named in a worker's file; ConfigError for a class that this worker does not have."""
     names = [n.strip() for n in props.get("config.providers", "").split(",") if n.strip()]

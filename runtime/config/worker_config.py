@@ -213,6 +213,8 @@ class WorkerConfig:
     client_policy: ClientPolicy | None = None
     """The policy for client settings, if it is not one of Apache's."""
     secrets: frozenset[str] = frozenset()  # values in `originals` that must not be shown
+    unresolved: Mapping[str, str] = field(default_factory=dict)
+    """`originals` with their variables."""
 
     def converter(self, which: str) -> tuple[str, dict[str, str]]:
         """Class and keys (prefix removed) of the worker's `key`, `value` or `header` converter."""
@@ -245,7 +247,7 @@ def load_distributed(path: Path, foreign: ForeignPlugins = NONE) -> WorkerConfig
 def distributed(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> WorkerConfig:
     """As load_distributed(), for properties that have already been read; ConfigError without the file's name."""
     config_providers = providers(props, foreign)
-    resolved = config_providers.resolve(props)
+    unresolved, resolved = dict(props), config_providers.resolve(props)
     props = resolved.config
     v = DISTRIBUTED.parse(props)
     check_cluster(props)
@@ -294,6 +296,7 @@ def distributed(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> Wor
         providers=config_providers,
         client_policy=foreign.policy(props, v["connector.client.config.override.policy"]),
         secrets=resolved.secrets | passwords(props),
+        unresolved=unresolved,
     )  # fmt: skip
 
 

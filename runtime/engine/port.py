@@ -154,5 +154,8 @@ class Engine(Protocol):
     def set_levels(self, levels: Mapping[str, str]) -> None:
         """Set log levels, by logger, in all present and future slots."""
 
+    def renew_logins(self, logins: Mapping[str, Mapping[str, Any]]) -> None:
+        """Give the Kafka clients of all present and future slots these credentials, by login (kafka.clients.logins)."""
+
     async def close(self, graceful: float) -> None:
         """Stop every task within `graceful` seconds, then slots and driver. No process remains."""

@@ -23,12 +23,14 @@ from runtime.engine.protocol.descriptors import raise_limit
 from runtime.herder.configs.override_policy import policy_of
 from runtime.herder.monitoring.metrics import INTERNAL_TOPICS
 from runtime.kafka.errors import ClientConfigError, KafkaProblem
+from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.logs.formats import to_stderr
 from runtime.rest.http.server import PortTaken, RestServer
 from runtime.rest.security.security import certified, protection, tls
 from runtime.worker import loop_monitor
 from runtime.worker.assembly import WorkerParts, assemble
 from runtime.worker.java_plugins import WorkerJava, check_service_entries
+from runtime.worker.login_watch import LoginUsers, LoginWatch
 from runtime.worker.loop_monitor import LoopMonitor
 from runtime.worker.worker_storage import StorageFactory, client_warnings, kafka_storage
 
@@ -126,9 +128,12 @@ class Worker:
         logging.getLogger().addHandler(parts.lines)
         await self._rest.open(parts)
         log.info("REST API listening at %s after %.2f s", self._rest.url, time.monotonic() - started)
+        logins = LoginWatch(self._config, self._login_users(parts, storage.leader))
+        logins.start()
         starting = asyncio.create_task(self._start(parts), name="start")
         starting.add_done_callback(self._started)
         await self._stop.wait()
+        logins.close()
         starting.cancel()
         await asyncio.gather(starting, return_exceptions=True)
         await self._close(parts)
@@ -136,6 +141,18 @@ class Worker:
         if self._failure:
             print(f"headrace worker: {self._failure}", file=sys.stderr)
         return FAILED if self._failure else 0
+
+    def _login_users(self, parts: WorkerParts, writer: TransactionalWriter | None) -> LoginUsers:
+        configs = parts.configs
+
+        async def renew_writer() -> None:
+            if writer is not None:
+                await writer.renew()
+
+        return LoginUsers(
+            lambda: {name: configs.config(name) or {} for name in configs.names()}, parts.engine.renew_logins,
+            renew_writer, parts.connectors.renew_tasks, lambda values: self._secrets.keep(WORKER, values),
+        )  # fmt: skip
 
     def _started(self, starting: asyncio.Task[None]) -> None:
         """An unexpected error must end the worker, which would otherwise answer 503 forever."""

@@ -36,7 +36,7 @@ REQUIRED = {
     "value.converter": "x",
     **{f"{kind}.storage.topic": kind for kind in ("config", "offset", "status")},
 }
-_OF_LISTENERS = {"ssl.client.auth", "ssl.cipher.suites", "ssl.enabled.protocols"}  # and the stores' keys
+_OF_LISTENERS = {"ssl.client.auth"}  # and the stores' keys
 _SAMPLES = {
     "security.protocol": "SSL",
     "client.dns.lookup": "use_all_dns_ips",
@@ -45,8 +45,12 @@ _SPECIAL = {
     "connector.client.config.override.policy": (HONOURED, "All, None, Principal, Allowlist or a Java class"),
     **{f"ssl.{which}store.location": (HONOURED, "JKS, JCEKS, PKCS12 and PEM stores, recognized by their content")
        for which in ("key", "trust")},
-    "sasl.jaas.config": (HONOURED, "PLAIN, SCRAM, Kerberos and OAuth login modules; others are refused"),
-    **dict.fromkeys(sorted(CLASSES), (REFUSED, "a Java class; only Kafka's own default is accepted")),
+    "ssl.cipher.suites": (HONOURED, "suites of TLS 1.2; those of TLS 1.3 cannot be selected"),
+    "ssl.enabled.protocols": (
+        HONOURED, "of https listeners; Kafka clients use TLS 1.2 and 1.3, with a warning if one of them is missing"
+    ),
+    "sasl.jaas.config": (HONOURED, "login modules of PLAIN, SCRAM, Kerberos, OAuth and Amazon MSK; others are refused"),
+    **dict.fromkeys(sorted(CLASSES), (REFUSED, "a Java class; only those of Kafka and of Amazon MSK are accepted")),
     "plugin.path": (HONOURED, "folders of Python plugins, plugin environments and Java plugins"),
     **{f"{which}.converter.plugin.version": (HONOURED, f"accepted versions of {which}.converter")
        for which in ("key", "value", "header")},

@@ -20,7 +20,7 @@ from runtime.api.data.schema import Schema
 from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import ConfigError, DataError, RetriableError
 from runtime.converters.avro.read import ToConnect, connect_schema
-from runtime.converters.avro.registry import SchemaRegistryClient, registry_client
+from runtime.converters.avro.registry import STORES, TLS, SchemaRegistryClient, registry_client
 from runtime.converters.avro.schema import AvroSchemas
 from runtime.converters.avro.target import TargetSchema
 from runtime.converters.avro.union import UnionCodec
@@ -69,9 +69,7 @@ class AvroConverter(Converter):
         _optional("basic.auth.credentials.source", ConfigType.STRING, "URL", "URL or USER_INFO."),
         _optional("basic.auth.user.info", ConfigType.PASSWORD, "", "user:password, if the source is USER_INFO."),
         _optional("bearer.auth.token", ConfigType.PASSWORD, "", "Token for bearer authentication."),
-        _optional(
-            "schema.registry.ssl.truststore.location", ConfigType.STRING, "", "PEM file of trusted certificates."
-        ),
+        *(_optional(f"{TLS}{name}", type_, default, doc) for name, type_, default, doc in STORES),
         _optional("schemas.cache.config", ConfigType.INT, 1000, "Ignored: all schemas in use are cached."),
         _optional("connect.meta.data", ConfigType.BOOLEAN, True, "Whether to write and read connect.* properties."),
         _optional("enhanced.avro.schema.support", ConfigType.BOOLEAN, False, "Whether to write enums as Avro enums."),

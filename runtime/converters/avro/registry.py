@@ -11,7 +11,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from runtime.api.config.definition import ConfigType
 from runtime.api.errors import ConfigError, DataError, RetriableError
+from runtime.config.stores.key_stores import load_keys, own_keys, trusted
+
+TLS = "schema.registry.ssl."
+STORES = (
+    ("truststore.location", ConfigType.STRING, "", "Store of trusted certificates: JKS, JCEKS, PKCS12 or PEM."),
+    ("truststore.password", ConfigType.PASSWORD, "", "Its password."),
+    ("truststore.type", ConfigType.STRING, "JKS", "Its type; the content decides."),
+    ("keystore.location", ConfigType.STRING, "", "Store of the key and certificate to present."),
+    ("keystore.password", ConfigType.PASSWORD, "", "Its password."),
+    ("keystore.type", ConfigType.STRING, "JKS", "Its type; the content decides."),
+    ("key.password", ConfigType.PASSWORD, "", "Password of the key, if it differs from that of the store."),
+)
+"""Keys after TLS, with type, default and description."""
 
 _TIMEOUT = 10.0  # seconds for a response
 _JSON = "application/vnd.schemaregistry.v1+json"
@@ -27,16 +41,16 @@ class SchemaRegistryClient:
         urls: Sequence[str],
         credentials: tuple[str, str] | None = None,
         token: str = "",
-        ca_file: str = "",
+        tls: Any = True,
         transport: Any = None,
     ) -> None:
-        """`credentials` are user and password, `ca_file` is a PEM file of trusted certificates."""
+        """`credentials` are user and password, `tls` is a context; True: the default one."""
         import httpx
 
         headers = {"Accept": _JSON} | ({"Authorization": f"Bearer {token}"} if token else {})
         self._urls = [url.strip().rstrip("/") for url in urls]
         self._client = httpx.Client(
-            auth=credentials, headers=headers, timeout=_TIMEOUT, verify=_context(ca_file), transport=transport
+            auth=credentials, headers=headers, timeout=_TIMEOUT, verify=tls, transport=transport
         )
         self._ids: dict[tuple[str, str], int] = {}
         self._schemas: dict[int, tuple[Any, list[Any]]] = {}
@@ -119,14 +133,25 @@ def registry_client(given: Mapping[str, str], parsed: Mapping[str, Any]) -> Sche
     info = given.get("schema.registry.basic.auth.user.info") or given.get("basic.auth.user.info", "")
     user, _, password = info.partition(":")
     credentials = (user, password) if source == "USER_INFO" else None
-    ca_file = parsed["schema.registry.ssl.truststore.location"]
-    return SchemaRegistryClient(parsed["schema.registry.url"], credentials, given.get("bearer.auth.token", ""), ca_file)
+    token, tls = given.get("bearer.auth.token", ""), _context(given)
+    return SchemaRegistryClient(parsed["schema.registry.url"], credentials, token, tls)
 
 
-def _context(ca_file: str) -> Any:
+def _context(given: Mapping[str, str]) -> Any:
+    """With the trust and key store, in any of Java's formats. ConfigError names the property and the file."""
     import ssl
 
-    return ssl.create_default_context(cafile=ca_file) if ca_file else True
+    stores = {f"ssl.{name}": given[f"{TLS}{name}"] for name, *_ in STORES if given.get(f"{TLS}{name}")}
+    try:
+        certificates, keys = trusted(stores), own_keys(stores)
+        if certificates is None and keys is None:
+            return True
+        context = ssl.create_default_context(cadata=certificates)
+        if keys is not None:
+            load_keys(context, keys)
+    except (OSError, ValueError) as e:  # ssl.SSLError is an OSError
+        raise ConfigError(f"schema.registry.{e}") from None
+    return context
 
 
 def _message(response: Any) -> str:

@@ -116,6 +116,13 @@ class LevelsMessage(TypedDict):
     levels: dict[str, str]  # by logger
 
 
+class LoginsMessage(TypedDict):
+    """The current credentials of Kafka clients, by login (kafka.clients.logins)."""
+
+    op: Literal["logins"]
+    logins: Mapping[str, Mapping[str, Any]]
+
+
 class DrainMessage(TypedDict):
     """The slot's tasks commit, end and are placed again, since the slot has to end soon."""
 
@@ -147,6 +154,7 @@ ToSlot = (
     | OffsetsReply
     | StartReply
     | LevelsMessage
+    | LoginsMessage
     | DrainMessage
     | EndJavaMessage
     | LeaveMessage

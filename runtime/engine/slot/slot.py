@@ -26,6 +26,7 @@ from runtime.engine.slot.outbox import Outbox, alive_message
 from runtime.engine.slot.polled_reports import ErrorReports, MeterReports
 from runtime.engine.slot.task_thread import Runner, RunnerFactory, TaskThread
 from runtime.engine.slot.watchdog import Watchdog, stack_of
+from runtime.kafka.clients import open_clients
 from runtime.model.rate_limit import RateLimit
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.port import SlotHost
@@ -163,6 +164,8 @@ class Slot:
             case "levels":
                 set_levels(message["levels"])
                 self._java.set_levels(message["levels"])
+            case "logins":
+                open_clients.renew(message["logins"])
             case "stack":
                 self._with_task(message, lambda task: self._send_stack(task, message["number"]))
             case "end_java":

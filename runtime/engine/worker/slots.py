@@ -11,7 +11,7 @@ import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from runtime.config.spark_cluster import bind_address, driver_host
 from runtime.engine.placement.roster import RemoteProcess, Roster, SlotLink, TaskRun
@@ -57,6 +57,7 @@ class Slots:
         self._lease, self._clock = lease, clock
         self._place, self._report = place, report
         self._levels: dict[str, str] = {}
+        self._logins: dict[str, Mapping[str, Any]] = {}
         self._held = False  # whether the lease was held at the last check
         self._keeping: asyncio.Task[None] | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -114,6 +115,12 @@ class Slots:
         self._levels = dict(levels)
         for link in self._roster.links.values():
             link.send({"op": "levels", "levels": self._levels})
+
+    def renew_logins(self, logins: Mapping[str, Mapping[str, Any]]) -> None:
+        """Give the Kafka clients of present and future slots these credentials, by login."""
+        self._logins |= logins
+        for link in self._roster.links.values():
+            link.send({"op": "logins", "logins": self._logins})
 
     def request_slots(self) -> None:
         """Tell the driver which slots to keep running."""
@@ -238,6 +245,8 @@ class Slots:
         link.send({"op": "welcome", "stuck_after": self._settings.stuck_after})
         if self._levels:
             link.send({"op": "levels", "levels": self._levels})
+        if self._logins:
+            link.send({"op": "logins", "logins": self._logins})
         self.granter.add(cell)
         where = f" on {link.process.host}" if isinstance(link.process, RemoteProcess) else ""
         _log.info("Slot %d is up%s (process %d, attempt %d)", link.slot, where, link.process.pid, link.attempt)

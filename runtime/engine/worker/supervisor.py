@@ -9,6 +9,7 @@ import math
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from runtime.api.errors import ConnectError
 from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
@@ -83,6 +84,9 @@ class SparkEngine:
 
     def set_levels(self, levels: Mapping[str, str]) -> None:
         self._slots.set_levels(levels)
+
+    def renew_logins(self, logins: Mapping[str, Mapping[str, Any]]) -> None:
+        self._slots.renew_logins(logins)
 
     async def start(self) -> None:
         await self._slots.start()

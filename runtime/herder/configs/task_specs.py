@@ -15,6 +15,7 @@ from runtime.herder.configs.topic_creation import topic_groups
 from runtime.host.port import ConnectorInfo
 from runtime.java.target import JavaTarget, is_java_target
 from runtime.kafka.clients.java_classes import IGNORE_INTERCEPTORS
+from runtime.kafka.clients.logins import LOGIN
 from runtime.kafka.clients.settings import PRODUCER_FIXED, client_config
 from runtime.kafka.errors import ClientConfigError
 from runtime.model.executor_size import ExecutorSize
@@ -169,7 +170,8 @@ def _transaction_interval(worker: WorkerConfig, config: Mapping[str, str]) -> fl
 def _offsets_producer(worker: WorkerConfig, records: Mapping[str, object]) -> dict[str, object]:
     """Settings for writing offsets to the worker's own cluster; empty if the records' producer has the same ones."""
     own = client_config(worker.originals, "producer").settings
-    if "transactional.id" not in records and {**records, "client.id": ""} == {**own, "client.id": ""}:
+    ignored = {"client.id": "", LOGIN: ""}  # two logins with the same credentials serve alike
+    if "transactional.id" not in records and {**records, **ignored} == {**own, **ignored}:
         return {}
     return {**own, "client.id": "connector-offsets-producer"}
 

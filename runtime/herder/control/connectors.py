@@ -168,6 +168,13 @@ class Connectors:
         if loop is not None and self._group.owns(name, CONNECTOR):
             loop.restart(True, set())
 
+    def renew_tasks(self, name: str | None = None) -> None:
+        """Restart the tasks that run here, of one connector or of all, since their Kafka clients need other
+        certificates. Tasks that have failed remain so."""
+        for loop in self._loops.values():
+            if name in (None, loop.name) and (tasks := loop.tasks.not_failed):
+                loop.restart(False, tasks)
+
     def _restart_failed(self, name: str, unit: int) -> bool:
         """Carry out an automatic restart. False if this worker no longer runs the unit."""
         loop = self._loops.get(name)

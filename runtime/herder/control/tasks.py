@@ -195,6 +195,11 @@ class Tasks:
         """Whether the task is assigned to the engine."""
         return task in self._running
 
+    @property
+    def not_failed(self) -> set[int]:
+        """The tasks that are assigned to the engine and have not failed."""
+        return {task for task, assigned in self._running.items() if not assigned.failed}
+
     def refuse(self, stored: StoredConnector, trace: str) -> None:
         """Report FAILED for each task that this worker owns and does not run."""
         for i in range(len(stored.tasks)):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from runtime.kafka.clients import open_clients
+from runtime.kafka.clients.logins import LOGIN
 from runtime.kafka.clients.refusals import explain
 
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ _throttle = LogThrottle()
 
 
 _ATTEMPT = 0.5  # seconds for one request
+_PATIENCE = 10.0
+"""Seconds for which a login of the worker may be refused: its password may just have been changed at the brokers, and
+not yet in the file from which the worker has it."""
 _RECENT = 10.0  # seconds; an older refusal is not the reason why all brokers are unreachable now
 
 
@@ -60,12 +64,16 @@ class ClientLog:
         throttle: LogThrottle | None = None,
         clock: Callable[[], float] = time.monotonic,
         reaching: Mapping[str, Any] | None = None,
+        patient: bool = True,
     ) -> None:
-        """`reaching`: the client's settings, by which a refusal is explained."""
+        """`reaching`: the client's settings, by which a refusal is explained. `patient`: a login of the worker may be
+        refused for a while."""
         self._reaching = reaching or {}
         self._client, self._clock = client, clock
         self._throttle = throttle or _throttle
         self._refused: tuple[float, KafkaError] | None = None
+        self._refused_since = 0.0
+        self._patience = _PATIENCE if patient and LOGIN in self._reaching else 0.0
         self.refusal: KafkaError | None = None
         """Why the client can reach no broker: the credentials or a certificate were refused. Java's clients give up
         then; this client tries the same again without end."""
@@ -74,11 +82,14 @@ class ClientLog:
         if (suppressed := self._throttle.allow(self._client, error.name())) is not None:
             more = f" (and {suppressed} more like this)" if suppressed else ""
             _log.warning("The %s retries: %s%s", self._client, error.str(), more)
+        now = self._clock()
         if _is_refusal(error):
-            self._refused = self._clock(), error
+            if self._refused is None or now - self._refused[0] >= _RECENT:
+                self._refused_since = now
+            self._refused = now, error
         elif error.name() == "_ALL_BROKERS_DOWN" and self._refused is not None:
             at, refused = self._refused
-            if self._clock() - at < _RECENT:
+            if now - at < _RECENT and now - self._refused_since >= self._patience:
                 self.refusal = type(refused)(refused.code(), explain(refused.str(), self._reaching))
 
     @property
@@ -101,7 +112,7 @@ def refusal_of(settings: Mapping[str, Any], timeout: float = 5.0) -> str | None:
     within `timeout` seconds. Other clients than librdkafka report a refusal as a time-out. Blocks."""
     from confluent_kafka import KafkaException
 
-    log = ClientLog("client", reaching=settings)
+    log = ClientLog("client", reaching=settings, patient=False)
     until = time.monotonic() + timeout
     with open_clients.producer({**settings, **log.settings}) as client:
         while log.refusal is None and time.monotonic() < until:

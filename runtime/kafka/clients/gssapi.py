@@ -19,7 +19,8 @@ def _missing() -> tuple[str, ...]:
     missing = []
     if not _librdkafka_has_it():
         missing.append(
-            "a librdkafka with libsasl2 (install librdkafka-dev and libsasl2-modules-gssapi-mit, then "
+            "a librdkafka with libsasl2 (build it with --enable-gssapi, in a version that confluent-kafka accepts, and "
+            "install libsasl2-modules-gssapi-mit, then "
             "pip install --force-reinstall --no-binary confluent-kafka confluent-kafka)"
         )
     if find_spec("gssapi") is None:

@@ -109,6 +109,14 @@ def open_admin(settings: Mapping[str, Any], timeout: float, **more: Any) -> Any:
     return admin
 
 
+def log_in_again(client: Any, settings: Mapping[str, Any]) -> None:
+    """Give a running client the current credentials of its login, for new connections and when sessions end."""
+    manager = client._manager
+    config = kafka_python_config(settings)
+    for part in (manager, *list(manager._conns.values())):
+        part.config.update({key: value for key, value in config.items() if key.startswith(("sasl_", "ssl_"))})
+
+
 def committed(group: str) -> Callable[[Any], dict[TopicPartition, int]]:
     """Request: committed offsets. (librdkafka's own crashes the process when the coordinator has moved:
     confluentinc/librdkafka issue 5040.)"""

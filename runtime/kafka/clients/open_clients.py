@@ -14,11 +14,13 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from runtime.kafka.clients.logins import LOGIN, Credentials, certificates, password
+from runtime.kafka.clients.logins import renew as renew_logins
 from runtime.kafka.clients.oauth.tokens import native_settings
 
 if TYPE_CHECKING:
@@ -52,9 +54,43 @@ _INTERVAL = 0.2  # seconds between two looks at closed producers that are still 
 _OWN_REFERENCES = 2  # to a closed producer: a list, and the argument of getrefcount()
 
 _open: dict[int, tuple[Any, weakref.finalize[..., Any] | None]] = {}
+_logins: dict[int, Mapping[str, Any]] = {}
+"""The settings of those open clients whose login has a name."""
+_outdated: set[int] = set()
+"""Those of these clients that have an old password."""
 _unused: queue.SimpleQueue[Any] = queue.SimpleQueue()  # its put() may run inside the garbage collector
 _thread: threading.Thread | None = None
 _starting = threading.Lock()
+
+
+def opened(make: Callable[[dict[str, Any]], _T], settings: Mapping[str, Any], owner: object = None) -> _T:
+    """As keep(), for a new client of this class with these settings. Raises as native_settings()."""
+    client = keep(make(native_settings(settings)), owner)
+    if LOGIN in settings:
+        _logins[id(client)] = settings
+        _log_in(client, settings)  # the credentials may have changed meanwhile
+    return client
+
+
+def renew(logins: Mapping[str, Credentials]) -> None:
+    """From now on these logins have these credentials. Open clients authenticate with a new password when they connect
+    again or their session ends, once log_in_again() has given it to them; owners of clients with other certificates
+    have to replace them. Thread-safe."""
+    renew_logins(logins)
+    _outdated.update(number for number, settings in list(_logins.items()) if settings[LOGIN] in logins)
+
+
+def log_in_again(client: Any) -> None:
+    """Give a client the new password of its login if it has changed. For the thread that polls it: confluent-kafka
+    lets a call of another thread wait until no thread is in a call, which polls without pause may put off for ever."""
+    if _outdated and id(client) in _outdated and (settings := _logins.get(id(client))) is not None:
+        _outdated.discard(id(client))
+        _log_in(client, settings)
+
+
+def _log_in(client: Any, settings: Mapping[str, Any]) -> None:
+    if (now := password(settings)) is not None:
+        client.set_sasl_credentials(*now)
 
 
 def keep(client: _T, owner: object = None) -> _T:
@@ -78,6 +114,8 @@ def close(client: Any) -> None:
         close_later(client)
         return
     kept = _open.pop(id(client), None)
+    _logins.pop(id(client), None)
+    _outdated.discard(id(client))
     if kept is not None:
         if kept[1] is not None:
             kept[1].detach()
@@ -132,7 +170,7 @@ def admin_client(settings: Mapping[str, Any]) -> Iterator[AdminClient]:
     """An admin client for a few requests."""
     from confluent_kafka.admin import AdminClient
 
-    yield from _used(AdminClient(native_settings({**settings, **_ADMIN})))
+    yield from _used(opened(AdminClient, {**settings, **_ADMIN}))
 
 
 @contextmanager
@@ -140,7 +178,7 @@ def consumer(settings: Mapping[str, Any]) -> Iterator[Consumer]:
     """A consumer for a few requests."""
     from confluent_kafka import Consumer
 
-    yield from _used(Consumer(native_settings(settings)))
+    yield from _used(opened(Consumer, settings))
 
 
 @contextmanager
@@ -148,11 +186,10 @@ def producer(settings: Mapping[str, Any]) -> Iterator[Producer]:
     """A producer for a few records; those that are not flushed are discarded."""
     from confluent_kafka import Producer
 
-    yield from _used(Producer(native_settings(settings)))
+    yield from _used(opened(Producer, settings))
 
 
 def _used(client: _T) -> Iterator[_T]:
-    keep(client)
     try:
         yield client
     finally:
@@ -162,6 +199,7 @@ def _used(client: _T) -> Iterator[_T]:
 @dataclass(slots=True)
 class _Lease:
     client: AdminClient
+    certificates: tuple[str | None, ...]
     users: int = 0
 
 
@@ -178,6 +216,7 @@ class KeptAdmin:
         """The client, which stays open until the end of the block: closing it cancels its requests without a word."""
         lease = self._enter()
         try:
+            log_in_again(lease.client)
             yield lease.client
         finally:
             self._leave(lease)
@@ -195,9 +234,12 @@ class KeptAdmin:
     def _enter(self) -> _Lease:
         from confluent_kafka.admin import AdminClient
 
+        now = certificates(self._settings)
+        if self._lease is not None and self._lease.certificates != now:
+            self.renew()
         with self._lock:
             if self._lease is None:
-                self._lease = _Lease(keep(AdminClient(native_settings(self._settings)), self))
+                self._lease = _Lease(opened(AdminClient, self._settings, self), now)
             self._lease.users += 1
             return self._lease
 

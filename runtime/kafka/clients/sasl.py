@@ -12,6 +12,7 @@ from runtime.api.errors import ConfigError
 from runtime.config.jaas.entries import JaasError, LoginModule, login_module
 from runtime.config.jaas.login_file import KEY, OPTION, entry
 from runtime.kafka.clients.gssapi import check_gssapi
+from runtime.kafka.clients.oauth import msk
 from runtime.kafka.clients.oauth.oauth_settings import OAUTH, oauth_settings
 from runtime.kafka.errors import ClientConfigError
 
@@ -23,20 +24,24 @@ _MODULES = {
     "SCRAM-SHA-512": ("ScramLoginModule", "PlainLoginModule"),
     "GSSAPI": ("Krb5LoginModule",),
     "OAUTHBEARER": ("OAuthBearerLoginModule",),
+    msk.MECHANISM: ("IAMLoginModule",),
 }
 """Simple names of the login modules for each mechanism. Java's modules of PLAIN and SCRAM do the same at the client."""
 
 _DEFAULTS: Mapping[str, tuple[str, ...]] = {
     "sasl.login.class": (f"{_KAFKA}authenticator.DefaultLogin", f"{_KAFKA}kerberos.KerberosLogin"),
-    "sasl.client.callback.handler.class": (f"{_KAFKA}authenticator.SaslClientCallbackHandler",),
+    "sasl.client.callback.handler.class": (f"{_KAFKA}authenticator.SaslClientCallbackHandler", msk.CLIENT_HANDLER),
     "sasl.login.callback.handler.class": (
         f"{_KAFKA}authenticator.AbstractLogin$DefaultLoginCallbackHandler",
         f"{_KAFKA}oauthbearer.OAuthBearerLoginCallbackHandler",
         f"{_KAFKA}oauthbearer.secured.OAuthBearerLoginCallbackHandler",
+        msk.LOGIN_HANDLER,
     ),
 }
-"""Classes that Java's clients also use without the property. Others authenticate in ways that only they know."""
+"""Classes that Java's clients also use without the property, and those of Amazon MSK. Others authenticate in ways that
+only they know."""
 
+_LOGIN_HANDLER = "sasl.login.callback.handler.class"
 _PLAIN = re.compile(r"[A-Za-z0-9@./:+_-]+")
 
 CLASSES = frozenset(_DEFAULTS)
@@ -60,6 +65,9 @@ def sasl_settings(java: Mapping[str, str]) -> dict[str, Any]:
             f"{origin} names the login module {module.name}, which is not supported for sasl.mechanism={mechanism}: "
             f"use {_MODULES[mechanism][0]}"
         )
+    if mechanism == msk.MECHANISM or java_trim(java.get(_LOGIN_HANDLER, "")) == msk.LOGIN_HANDLER:
+        identity = msk.msk_settings(java.get("bootstrap.servers", ""), origin, module.options)
+        return {"sasl.mechanism": "OAUTHBEARER", OAUTH: oauth_settings(java, origin, {}, identity).text()}
     return {"sasl.mechanism": mechanism, **_options(java, mechanism, origin, module.options)}
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from runtime.api.config.types import java_trim
 from runtime.config.jaas.login_file import KEY
+from runtime.config.stores.cipher_suites import openssl_suites
 from runtime.config.stores.key_stores import load_keys, own_keys, trusted
 from runtime.config.stores.pem import Keys, StoreError, has_root
 from runtime.kafka.clients.oauth import oauth_settings
@@ -28,6 +29,8 @@ def client_context(settings: Mapping[str, Any]) -> ssl.SSLContext | None:
             context.load_default_certs()
         if chain := settings.get("ssl.certificate.pem"):
             load_keys(context, Keys(settings["ssl.key.pem"], chain))
+        if suites := settings.get("ssl.cipher.suites"):
+            context.set_ciphers(suites)
     except (OSError, ValueError) as e:  # ssl.SSLError is an OSError
         raise ClientConfigError(f"ssl: the stores of the Kafka clients cannot be used: {e}") from None
     return context
@@ -58,11 +61,13 @@ STORES = frozenset({
 })  # fmt: skip
 """Properties of key and trust stores, which are read to PEM: librdkafka and Python read no store of Java's."""
 BUILT_IN = frozenset({
-    "ssl.enabled.protocols", "ssl.keymanager.algorithm", "ssl.protocol", "ssl.provider",
+    "ssl.keymanager.algorithm", "ssl.protocol", "ssl.provider",
     "ssl.secure.random.implementation", "ssl.trustmanager.algorithm",
 })  # fmt: skip
+_SUITES, _VERSIONS = "ssl.cipher.suites", "ssl.enabled.protocols"
 _READ = {
-    "security.protocol", "ssl.endpoint.identification.algorithm", KEY, *STORES, *BUILT_IN, *LOGIN, *CLASSES,
+    "security.protocol", "ssl.endpoint.identification.algorithm", _SUITES, _VERSIONS, KEY, *STORES, *BUILT_IN,
+    *LOGIN, *CLASSES,
     *oauth_settings.HONOURED, *oauth_settings.CLASSES, *oauth_settings.OF_BROKERS,
 }  # fmt: skip
 
@@ -77,8 +82,30 @@ def translate(java: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str], 
     ]
     settings = {**_protocol(java), **_identification(java), **sasl_settings(java)}
     if _uses_tls(java):  # without TLS Java's clients do not read the stores, either
-        settings |= _stores(java)
+        settings |= {**_stores(java), **_suites(java)}
+        warnings += _limits(java, settings)
     return settings, left, warnings
+
+
+def _suites(java: Mapping[str, str]) -> dict[str, str]:
+    try:
+        suites = openssl_suites(java.get(_SUITES, ""))
+    except ValueError as e:
+        raise ClientConfigError(str(e)) from None
+    return {_SUITES: suites} if suites else {}
+
+
+def _limits(java: Mapping[str, str], settings: Mapping[str, Any]) -> Iterator[str]:
+    """Limits of TLS that librdkafka lacks: it has TLS 1.2 and 1.3, the latter with all suites. ClientConfigError if
+    neither version is allowed."""
+    versions = {name for name in map(java_trim, java.get(_VERSIONS, "TLSv1.2,TLSv1.3").split(",")) if name}
+    known = versions & {"TLSv1.2", "TLSv1.3"}
+    if not known:
+        raise ClientConfigError(f"{_VERSIONS}={java[_VERSIONS]} has neither TLSv1.2 nor TLSv1.3, the clients' versions")
+    if len(known) == 1:
+        yield f"Kafka clients use TLS 1.2 and 1.3, although {_VERSIONS}={java[_VERSIONS]}: let the brokers limit it"
+    if java.get(_SUITES, "").strip() and _SUITES not in settings:
+        yield f"Kafka clients use all suites, although {_SUITES} lists some of TLS 1.3: let the brokers limit them"
 
 
 def _stores(java: Mapping[str, str]) -> dict[str, str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runtime.config.jaas.login_file import KEY
 from runtime.kafka.clients import java_classes, security
+from runtime.kafka.clients.logins import LOGIN, LOGINS, Credentials, credentials, current
 from runtime.kafka.clients.names import BUILT_IN, COMMON, CONSUMER, PRODUCER, UNUSED_PREFIXES, Translate
 from runtime.kafka.clients.oauth.oauth_settings import OAUTH, OAuthSettings, check_allowed
 from runtime.kafka.clients.oauth.tokens import provider
@@ -42,6 +43,9 @@ _KINDS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Translate]]] = {
 }
 
 
+OWN = LOGINS[0]
+
+
 @dataclass(frozen=True, slots=True)
 class ClientConfig:
     """librdkafka settings, and a warning for each Java property that was not translated."""
@@ -63,11 +67,12 @@ def client_config(
     connector's config it is a client of the worker itself, which gets the file's top-level properties (Connect's
     documentation, "Running Kafka Connect")."""
     if connector_config is None:
-        return _translated(_reaching(originals), kind, client_id, originals)
+        config = _translated(_reaching(originals), kind, client_id, originals)
+        return replace(config, settings=_with_login(config.settings, OWN))
     config = _translated(_of_connector(originals, kind, connector_config), kind, client_id, originals)
     if OAUTH in config.settings:
         check_allowed(OAuthSettings.of(config.settings[OAUTH]), originals)
-    return config
+    return replace(config, settings=_with_login(config.settings, _login(kind, connector_config)))
 
 
 def reaching_config(originals: Mapping[str, str], kind: str, connector_config: Mapping[str, str]) -> dict[str, Any]:
@@ -76,7 +81,32 @@ def reaching_config(originals: Mapping[str, str], kind: str, connector_config: M
     settings = _translated(reaching, "admin", "", originals).settings
     if OAUTH in settings:
         check_allowed(OAuthSettings.of(settings[OAUTH]), originals)
-    return settings
+    return _with_login(settings, _login(kind, connector_config))
+
+
+def logins(originals: Mapping[str, str]) -> dict[str, Credentials]:
+    """The credentials of each login (LOGINS) by the worker's properties. Raises ClientConfigError."""
+    kinds = {kind: _of_connector(originals, kind, {}) for kind in _KINDS}
+    java = {OWN: _reaching(originals), **{f"{kind}.": of_kind for kind, of_kind in kinds.items()}}
+    return {login: credentials(security.translate(of_login)[0]) for login, of_login in java.items()}
+
+
+def own_logins(originals: Mapping[str, str], connector_config: Mapping[str, str]) -> dict[str, Credentials]:
+    """The credentials that a connector overrides, by kind of client. Raises ClientConfigError."""
+    kinds = [kind for kind in _KINDS if not _login(kind, connector_config)]
+    java = {kind: _of_connector(originals, kind, connector_config) for kind in kinds}
+    return {kind: credentials(security.translate(of_kind)[0]) for kind, of_kind in java.items()}
+
+
+def _login(kind: str, connector_config: Mapping[str, str]) -> str:
+    """The login of a connector's client; empty if the connector has its own."""
+    overridden = _with_prefix(connector_config, f"{kind}.override.")
+    return "" if any(key.startswith(security.PREFIXES) for key in overridden) else f"{kind}."
+
+
+def _with_login(settings: dict[str, Any], login: str) -> dict[str, Any]:
+    """Settings without credentials have no login."""
+    return dict(current({**settings, LOGIN: login})) if login and credentials(settings) else settings
 
 
 def group_config(originals: Mapping[str, str], connector_config: Mapping[str, str]) -> dict[str, Any]:
@@ -92,9 +122,13 @@ def group_config(originals: Mapping[str, str], connector_config: Mapping[str, st
 
 
 def kafka_python_config(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings for kafka-python to reach the same cluster, from librdkafka's settings."""
+    """Settings for kafka-python to reach the same cluster, from librdkafka's settings, with current credentials."""
+    settings = current(settings)
     servers = [s.strip() for s in str(settings["bootstrap.servers"]).split(",")]
     translated = {ours: settings[theirs] for theirs, ours in security.KAFKA_PYTHON.items() if theirs in settings}
+    if str(settings.get("sasl.mechanism", "")).startswith("SCRAM-"):  # RFC 5802; kafka-python sends names as they are
+        user = str(settings["sasl.username"]).replace("=", "=3D").replace(",", "=2C")
+        translated["sasl_plain_username"] = user
     context = client_context(settings)
     if context is not None:
         translated["ssl_context"] = context

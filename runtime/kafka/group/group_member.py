@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.kafka.clients.kafka_python import ask, describe, evict
+from runtime.kafka.clients.kafka_python import ask, describe, evict, log_in_again
+from runtime.kafka.clients.logins import credentials, current
 from runtime.kafka.clients.oauth.tokens import await_token
 from runtime.kafka.denials import denial
 from runtime.kafka.errors import GroupOccupied, KafkaProblem
@@ -100,6 +101,8 @@ class GroupMember:
         self._times = times
         self._closing, self._rejoin, self._wake = threading.Event(), threading.Event(), threading.Event()
         self._proof = MembershipProof(self._settings, group_id)
+        self._client: Any = None
+        self._credentials = credentials(current(settings))
         self._coordinator: Any = None
         self._place: Place | None = None
         self._rejoin_at = float("inf")
@@ -173,7 +176,7 @@ class GroupMember:
 
         client = None
         try:
-            client = connect(self._settings, self._client_id)
+            client = self._client = connect(self._settings, self._client_id)
             self._coordinator = self._retrying(lambda: self._create(GroupCoordinator, client))
             while not self._closing.is_set():
                 self._retrying(self._stay)
@@ -236,6 +239,7 @@ class GroupMember:
 
         logged = time.monotonic()
         while not self._closing.is_set():
+            self._log_in_again()
             try:
                 result = step()
             except errors.InconsistentGroupProtocolError:
@@ -256,6 +260,13 @@ class GroupMember:
                 self.trouble = ""
                 return result
         return None
+
+    def _log_in_again(self) -> None:
+        """Use the current credentials if they have changed."""
+        now = credentials(current(self._settings))
+        if now != self._credentials:
+            log_in_again(self._client, self._settings)
+            self._credentials = now
 
     def _why(self, error: Exception) -> str:
         denied = type(error).__name__ == "GroupAuthorizationFailedError"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.kafka.clients import open_clients
+from runtime.kafka.clients.logins import certificates
 from runtime.kafka.clients.oauth.token_endpoint import EndpointUnavailable
 from runtime.kafka.clients.refusals import explain
 from runtime.kafka.denials import denial, is_denial
@@ -193,14 +194,23 @@ class Reader:
                 left -= self._step(consumer)
 
     def _follow(self) -> None:
+        """Until close(), with new clients when their certificates change."""
+        while not self._closing.is_set():
+            self._follow_with(self._certificates())
+
+    def _certificates(self) -> tuple[object, object]:
+        return certificates(self._settings), certificates(self._consumer_settings)
+
+    def _follow_with(self, used: tuple[object, object]) -> None:
         with (
             open_clients.consumer(self._reading(self._fetch_wait)) as consumer,
             open_clients.admin_client(self._settings) as admin,
         ):
             watch = TopicWatch(admin, self._settings, self._specs, every=self._watch_every)
             self._assign(consumer)
-            while not self._closing.is_set():
+            while not self._closing.is_set() and used == self._certificates():
                 self._step(consumer)
+                open_clients.log_in_again(admin)
                 self._watch(watch)
                 if self._suspect.is_set():
                     self._probe(consumer)
@@ -233,6 +243,7 @@ class Reader:
 
     def _step(self, consumer: Any) -> set[Position]:
         """Poll once. Returns the partitions that have been read to their end."""
+        open_clients.log_in_again(consumer)
         first = consumer.poll(_POLL_TIMEOUT)
         if first is None:
             return set()

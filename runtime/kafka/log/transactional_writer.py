@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from runtime.kafka.clients import open_clients
-from runtime.kafka.clients.oauth.tokens import native_settings
+from runtime.kafka.clients.logins import certificates
 from runtime.kafka.clients.open_clients import connect, missing_right
 from runtime.kafka.clients.raised import raised_error
 from runtime.kafka.denials import is_denial, not_authorized
@@ -51,6 +51,7 @@ class TransactionalWriter:
         }
         self._id, self._timeout = transactional_id, timeout
         self._producer: Any = None
+        self._certificates = certificates(settings)  # of the producer
         self._revoked = False
         self._turn = asyncio.Lock()
         self._on_stopped: Callable[[], None] = lambda: None
@@ -87,6 +88,13 @@ class TransactionalWriter:
         """Forget the producer; start() creates another one."""
         await self._in_turn(self._stop)
 
+    async def renew(self) -> None:
+        """Stop if the producer has old certificates. Only the subscriber knows whether the writer may start again: that
+        fences whoever has taken over meanwhile."""
+        if self._producer is not None and self._certificates != certificates(self._settings):
+            await self.stop()
+            self._on_stopped()
+
     async def _in_turn(self, call: Callable[[], _T], restarts: bool = False) -> _T:
         """Run a call in a thread, to its end even if the caller is cancelled: the producer allows one at a time."""
         return await asyncio.shield(_retrieved(asyncio.ensure_future(self._exclusively(call, restarts))))
@@ -107,7 +115,8 @@ class TransactionalWriter:
     def _start(self, topic: str) -> None:
         from confluent_kafka import KafkaException, Producer
 
-        producer = open_clients.keep(Producer(native_settings(self._settings)), self)
+        self._certificates = certificates(self._settings)
+        producer = open_clients.opened(Producer, self._settings, self)
         try:
             connect(producer, topic)
             producer.init_transactions(self._timeout)
@@ -136,6 +145,7 @@ class TransactionalWriter:
             else:
                 written[number] = message.partition(), message.offset()
 
+        open_clients.log_in_again(producer)
         failure: Any = None
         try:
             producer.begin_transaction()

@@ -9,8 +9,8 @@ from contextlib import suppress
 from typing import Any
 
 from runtime.kafka.clients import open_clients
+from runtime.kafka.clients.logins import certificates
 from runtime.kafka.clients.oauth.token_endpoint import EndpointUnavailable
-from runtime.kafka.clients.oauth.tokens import native_settings
 from runtime.kafka.clients.raised import raised_error
 from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
@@ -43,6 +43,7 @@ class Writer:
         self._lock = threading.Lock()
         self._producer: Any = None
         self._broken = False
+        self._certificates = certificates(settings)  # of the producer
         self._failure: Any = None  # of the producer that failed last
         self._fatal: Any = None  # of the producer that is being polled
         self._closing = threading.Event()
@@ -100,7 +101,8 @@ class Writer:
 
         if self._producer is None or self._broken:
             self._broken = False
-            self._producer = open_clients.keep(Producer(native_settings(self._settings)))
+            self._certificates = certificates(self._settings)
+            self._producer = open_clients.opened(Producer, self._settings)
             if self._thread.ident is None:
                 self._thread.start()
         return self._producer
@@ -109,6 +111,7 @@ class Writer:
         while not self._closing.is_set():
             if (producer := self._producer) is not None:
                 self._serve(producer)
+                self._renew(producer)
             else:
                 self._closing.wait(_IDLE)
         self._drop(self._producer)
@@ -119,6 +122,7 @@ class Writer:
         producer."""
         from confluent_kafka import KafkaException
 
+        open_clients.log_in_again(producer)
         try:
             producer.poll(0.1)
         except (KafkaException, SystemError) as error:
@@ -129,6 +133,16 @@ class Writer:
             self._on_trouble()
             open_clients.flush(producer, _LAST_REPORTS)
             self._drop(producer)
+
+    def _renew(self, producer: Any) -> None:
+        """Drop an idle producer that has old certificates; the next record gets another one."""
+        if self._certificates != certificates(self._settings):
+            with self._lock:
+                is_idle = self._producer is producer and not len(producer)
+                if is_idle:
+                    self._producer = None
+            if is_idle:
+                open_clients.close(producer)
 
     def _drop(self, producer: Any) -> None:
         with self._lock:

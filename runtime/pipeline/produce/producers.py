@@ -18,7 +18,7 @@ from runtime.api.errors import ConnectError
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.addresses import check_resolvable
 from runtime.kafka.clients.client_log import ClientLog
-from runtime.kafka.clients.oauth.tokens import native_settings
+from runtime.kafka.clients.logins import LOGIN, certificates, credentials
 from runtime.kafka.clients.raised import raised_error
 from runtime.kafka.clients.settings import PRODUCER_FIXED
 from runtime.kafka.denials import principal
@@ -74,7 +74,7 @@ class SlotProducer:
         ClientConfigError if no bootstrap server exists."""
         from confluent_kafka import Producer
 
-        self._settings = settings
+        self._settings, self._certificates = settings, certificates(settings)
         configured = {**PRODUCER_FIXED, **settings}
         check_resolvable(str(configured["bootstrap.servers"]))
         self._log = ClientLog("producer", reaching=configured)
@@ -84,11 +84,16 @@ class SlotProducer:
             always |= _UNLIMITED
         if purpose is Purpose.SINGLE_RECORDS:
             always["batch.num.messages"] = 1
-        self.client: Any = open_clients.keep(Producer(native_settings({**configured, **always})), self)
+        self.client: Any = open_clients.opened(Producer, {**configured, **always}, self)
         self._queue = SendQueue(int(configured["queue.buffering.max.kbytes"]) * 1024, _PARTS if shared else 1)
         self._purpose, self._created = purpose, time.monotonic()
         self.fatal: KafkaError | None = None
         self.produce = self.client.produce
+
+    @property
+    def outdated(self) -> bool:
+        """Whether the next task needs another producer: this one has failed, or its certificates are old."""
+        return self.fatal is not None or self._certificates != certificates(self._settings)
 
     def share(self) -> Share:
         """A share of the queue for a new task."""
@@ -102,6 +107,7 @@ class SlotProducer:
         which fails them (open_clients.flush())."""
         from confluent_kafka import KafkaException
 
+        open_clients.log_in_again(self.client)
         try:
             self.client.poll(timeout)
         except (KafkaException, SystemError) as e:
@@ -179,13 +185,16 @@ class Producers:
         purpose: Purpose = Purpose.RECORDS,
         each_reported: bool = False,
     ) -> SlotProducer:
-        """The producer with these settings, shared or for `owner` alone; a new one after a fatal error."""
-        key = json.dumps([owner, purpose, each_reported, settings], sort_keys=True, default=str)
+        """The producer with these settings, shared or for `owner` alone; a new one after a fatal error. The credentials
+        of a login may have changed since the settings were made."""
+        own = () if LOGIN not in settings else credentials(settings)
+        alike = {key: value for key, value in settings.items() if key not in own}
+        key = json.dumps([owner, purpose, each_reported, alike], sort_keys=True, default=str)
         with self._lock:
             producer = former = self._producers.get(
                 key
             )  # if replaced, `former` is closed without the lock, as in drop()
-            if producer is None or producer.fatal is not None:
+            if producer is None or producer.outdated:
                 producer = self._producers[key] = SlotProducer(settings, purpose, owner is None, each_reported)
         del former
         return producer

@@ -12,7 +12,6 @@ from runtime.api.errors import ConnectError
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.addresses import check_resolvable
 from runtime.kafka.clients.client_log import ClientLog
-from runtime.kafka.clients.oauth.tokens import native_settings
 from runtime.kafka.denials import consumer_error_text
 from runtime.model.rate_limit import RateLimit
 
@@ -83,7 +82,7 @@ def make_consumer(
 
     check_resolvable(str(settings["bootstrap.servers"]))
     always = {**consumer_settings(settings, on_commit, share, alone), **(log or ClientLog(CONSUMER)).settings}
-    return open_clients.keep(Consumer(native_settings(always)))
+    return open_clients.opened(Consumer, always)
 
 
 def consumer_settings(
@@ -160,6 +159,7 @@ class Events:
 def fetch(consumer: Consumer, max_messages: int, timeout: float) -> list[Message]:
     """Wait at most `timeout` seconds for a message; returns it with those already prefetched. Rebalance callbacks are
     called from here."""
+    open_clients.log_in_again(consumer)
     first = consumer.poll(timeout)
     if first is None:
         return []

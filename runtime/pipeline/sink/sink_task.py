@@ -367,9 +367,8 @@ class SinkWorker:
         """Keep the group membership alive for `seconds`. All partitions are paused, so no messages are expected."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0 and not self._control.stopping:
-            message = self._consumer.poll(min(left, _POLL_TIMEOUT))
-            if message is not None:
-                self._assignment.unread(self._events.without([message]), self._assignment.moment)
+            if messages := fetch(self._consumer, 1, min(left, _POLL_TIMEOUT)):
+                self._assignment.unread(self._events.without(messages), self._assignment.moment)
 
     def _measure_when_due(self) -> None:
         if (now := time.monotonic()) >= self._next_measure:

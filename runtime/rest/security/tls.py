@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Mapping
 
 from runtime.config.listeners import ListenerError
+from runtime.config.stores.cipher_suites import openssl_suites
 from runtime.config.stores.key_stores import load_keys, own_keys, trusted
 
 _VERSIONS = {
@@ -29,8 +30,8 @@ def server_context(settings: Mapping[str, str]) -> ssl.SSLContext:
         load_keys(context, keys)
         if certificates := trusted(settings):
             context.load_verify_locations(cadata=certificates)
-        if ciphers := settings.get("ssl.cipher.suites"):
-            context.set_ciphers(ciphers.replace(",", ":"))
+        if ciphers := openssl_suites(settings.get("ssl.cipher.suites", "")):
+            context.set_ciphers(ciphers)
     except (OSError, ValueError) as e:  # ssl.SSLError is an OSError
         raise ListenerError(f"ssl: cannot load the stores of the https listener: {e}") from None
     context.verify_mode = _clients(settings)
@@ -51,8 +52,8 @@ def client_context(settings: Mapping[str, str]) -> ssl.SSLContext:
             context.load_verify_locations(cadata=certificates)
         else:
             context.load_default_certs()
-        if ciphers := settings.get("ssl.cipher.suites"):
-            context.set_ciphers(ciphers.replace(",", ":"))
+        if ciphers := openssl_suites(settings.get("ssl.cipher.suites", "")):
+            context.set_ciphers(ciphers)
     except (OSError, ValueError) as e:  # ssl.SSLError is an OSError
         raise ListenerError(f"ssl: cannot load the stores for requests to other workers: {e}") from None
     return context

@@ -38,7 +38,7 @@ from runtime.storage.connector_offsets import ConnectorOffsets, OffsetTopicUnusa
 from runtime.storage.offsets import OffsetStore
 from tests.support.broker import unique
 from tests.support.herder.group_members import Participant
-from tests.support.kafka.secured_broker import CONNECTOR, Right, SecuredBroker
+from tests.support.kafka.secured_broker import ADMINISTRATOR, CONNECT, CONNECTOR, Right, SecuredBroker
 from tests.support.kafka.topics import count
 from tests.support.servers.token_endpoint import token_endpoint
 from tests.support.tasks.pipeline import produce, task_spec
@@ -87,16 +87,18 @@ async def test_the_rights_of_the_table_are_sufficient(secured: SecuredBroker) ->
     await use_all_rights(secured, settings(secured))
 
 
-async def test_all_clients_share_a_token(secured: SecuredBroker) -> None:
-    """OAUTHBEARER: storage topics, group, requests about groups, producer and consumer."""
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER", "mTLS with PEM"])
+async def test_all_clients_authenticate(secured: SecuredBroker, mechanism: str) -> None:
+    """Storage topics, group, requests about groups, producer and consumer; those of OAUTHBEARER share a token."""
     with token_endpoint() as endpoint:
-        reaching = client_config(secured.token_client(endpoint.url), "admin").settings
+        user = ADMINISTRATOR if mechanism.startswith("mTLS") else CONNECT
+        reaching = client_config(secured.login(mechanism, endpoint.url, user), "admin").settings
         prefix = await use_all_rights(secured, reaching)
         await asyncio.to_thread(ask, reaching, f"{prefix}-workers", describe(f"{prefix}-workers"), 10.0)
         with open_clients.consumer({**reaching, "group.id": prefix}) as consumer:
             consumer.assign([TopicPartition(f"{prefix}-configs", 0, 0)])
             assert consumer.consume(1, 20)[0].value() == b"v"
-        assert len(endpoint.requests) == 1
+        assert len(endpoint.requests) == (mechanism == "OAUTHBEARER")
 
 
 async def use_all_rights(secured: SecuredBroker, reaching: dict[str, Any]) -> str:

@@ -1,18 +1,19 @@
-"""A broker with TLS, passwords and ACLs: superusers on its plain listener, USERS on the authenticated listener."""
+"""A broker with TLS, passwords, certificates, tokens and ACLs; clients of its plain listener are superusers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from runtime.config.stores.key_stores import own_keys
 from runtime.embedded.broker.broker import Broker, BrokerConfig
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.service import wait_ready
 from runtime.java.jvm.java import find_java
 from tests.support.broker import KafkaBroker
 from tests.support.free_ports import free_port
-from tests.support.servers.java_stores import KEYS, TRUST
+from tests.support.servers.java_stores import KEYS, ROOT, TRUST
 from tests.support.waiting import allowed
 
 Right = tuple[str, str, str]
@@ -20,6 +21,14 @@ Right = tuple[str, str, str]
 
 CONNECT, CONNECTOR = USERS = ("connect", "connector")
 """The principal of workers, and one for single connectors; a user's password is the name and `-secret`."""
+
+ADMINISTRATOR = "administrator"
+"""A superuser of every mechanism, and the user of all certificates on the listener without SASL."""
+
+SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+MECHANISMS = ("PLAIN", *SCRAM, "OAUTHBEARER", "mTLS with JKS", "mTLS with PEM")
+
+_MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 
@@ -34,14 +43,23 @@ _TOKENS = {
 class SecuredBroker(KafkaBroker):
     """Clients need a certificate and a password."""
 
-    def __init__(self, folder: Path) -> None:
-        plain, self.secured, self.tokens = (f"{ports.HOST}:{free_port()}" for _ in range(3))
+    def __init__(self, folder: Path, settings: Mapping[str, object] | None = None) -> None:
+        """`settings`: more of the broker's; None removes one."""
+        plain, self.secured, self.tokens, self.certificates = (f"{ports.HOST}:{free_port()}" for _ in range(4))
+        self._folder = folder
         port, controller = int(plain.rpartition(":")[2]), free_port()
-        settings = {**_secured(plain, self.secured, self.tokens, controller), **_TOKENS}
-        self._broker = Broker(BrokerConfig(folder, port, controller, settings), find_java())
+        secured = _secured(plain, self.secured, self.tokens, self.certificates, controller)
+        all_of_them = {**secured, **_TOKENS, **(settings or {})}
+        config = BrokerConfig(folder, port, controller, {k: v for k, v in all_of_them.items() if v is not None})
+        self._broker = Broker(config, find_java())
         super().__init__(plain)
 
     def start(self) -> None:
+        self.restart()
+        self.set_passwords({user: f"{user}-secret" for user in (*USERS, ADMINISTRATOR)})
+
+    def restart(self) -> None:
+        """Starts a broker that has been stopped."""
         self._broker.start()
         wait_ready((self._broker,), 60)
 
@@ -62,7 +80,40 @@ class SecuredBroker(KafkaBroker):
 
     def client_lines(self, user: str = CONNECT) -> dict[str, str]:
         """As client(), with the values escaped for a properties file."""
-        return {k: v.replace("\\", "\\\\").replace("\n", "\\n") for k, v in self.client(user).items()}
+        return of_properties_file(self.client(user))
+
+    def login(self, mechanism: str, endpoint: str, user: str = ADMINISTRATOR) -> dict[str, str]:
+        """Java client properties for one of MECHANISMS. `endpoint`: of tokens."""
+        if mechanism == "OAUTHBEARER":
+            return self.token_client(endpoint, user)
+        if mechanism.startswith("mTLS"):
+            stores = {**KEYS["JKS"], **TRUST["JKS"]} if mechanism.endswith("JKS") else self._pem()
+            return {"bootstrap.servers": self.certificates, "security.protocol": "SSL", **stores}
+        module = _MODULE if mechanism in SCRAM else _PLAIN
+        jaas = f'{module} username="{user}" password="{user}-secret";'
+        return {**self.client(user), "sasl.mechanism": mechanism, "sasl.jaas.config": jaas}
+
+    def _pem(self) -> dict[str, str]:
+        """PEM stores with the certificates of the JKS ones."""
+        keys = own_keys(KEYS["JKS"])
+        assert keys is not None
+        file = self._folder / "keys.pem"
+        file.write_text(f"{keys.key}{keys.chain}")
+        return {"ssl.keystore.location": str(file), "ssl.truststore.location": str(ROOT)}
+
+    def set_passwords(self, passwords: Mapping[str, str]) -> None:
+        """Sets users' passwords for SCRAM."""
+        from confluent_kafka.admin import AdminClient
+        from confluent_kafka.admin import _scram as scram
+
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+        for mechanism in SCRAM:  # a request may change a user once
+            kind = scram.ScramCredentialInfo(scram.ScramMechanism[mechanism.replace("-", "_")], 4096)
+            changes: list[scram.UserScramCredentialAlteration] = [
+                scram.UserScramCredentialUpsertion(user, kind, word.encode()) for user, word in passwords.items()
+            ]
+            for future in admin.alter_user_scram_credentials(changes).values():
+                future.result(allowed(20))
 
     def token_client(self, endpoint: str, user: str = CONNECT) -> dict[str, str]:
         """Java client properties of a user who gets tokens from this endpoint, in Kafka 4's form."""
@@ -108,23 +159,33 @@ def _entries(rights: Iterable[Right], user: str) -> Iterator[tuple[Any, ...]]:
         )  # fmt: skip
 
 
-def _secured(plain: str, secured: str, tokens: str, controller_port: int) -> dict[str, object]:
-    """Settings for a second and a third listener."""
-    clients = f"PLAINTEXT://{plain},SASL_SSL://{secured},TOKENS://{tokens}"
+def _secured(plain: str, secured: str, tokens: str, certificates: str, controller_port: int) -> dict[str, object]:
+    """Settings for the listeners beside the plain one."""
+    clients = f"PLAINTEXT://{plain},SASL_SSL://{secured},TOKENS://{tokens},SSL://{certificates}"
     stores = {**KEYS["PKCS12"], **TRUST["JCEKS"]}
     return {
         "listeners": f"{clients},CONTROLLER://{ports.HOST}:{controller_port}",
         "advertised.listeners": clients,
         "listener.security.protocol.map": (
-            "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,TOKENS:SASL_PLAINTEXT"
+            "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,TOKENS:SASL_PLAINTEXT,SSL:SSL"
         ),
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "super.users": "User:ANONYMOUS",
-        "sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.sasl_ssl.plain.sasl.jaas.config": f"{_PLAIN} {' '.join(_password(user) for user in USERS)};",
-        **{f"listener.name.sasl_ssl.{key}": _escaped(value) for key, value in stores.items()},
+        "super.users": f"User:ANONYMOUS;User:{ADMINISTRATOR}",
+        "sasl.enabled.mechanisms": ",".join(("PLAIN", *SCRAM)),
+        "listener.name.sasl_ssl.plain.sasl.jaas.config": (
+            f"{_PLAIN} {' '.join(map(_password, (*USERS, ADMINISTRATOR)))};"
+        ),
+        **{f"listener.name.sasl_ssl.{mechanism.lower()}.sasl.jaas.config": f"{_MODULE};" for mechanism in SCRAM},
+        **{f"listener.name.{name}.{k}": _escaped(v) for name in ("sasl_ssl", "ssl") for k, v in stores.items()},
         "listener.name.sasl_ssl.ssl.client.auth": "required",
+        "listener.name.ssl.ssl.client.auth": "required",
+        "ssl.principal.mapping.rules": f"RULE:^.*$/{ADMINISTRATOR}/",
     }
+
+
+def of_properties_file(properties: Mapping[str, str]) -> dict[str, str]:
+    """These properties with their values escaped for a properties file."""
+    return {k: v.replace("\\", "\\\\").replace("\n", "\\n") for k, v in properties.items()}
 
 
 def _escaped(value: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -14,7 +15,7 @@ from urllib.parse import unquote
 class StubRegistry:
     """Schemas by id, and versions by subject. `refuse`: subjects that refuse new schemas; `down`: answer 503."""
 
-    def __init__(self, user: str = "", password: str = "") -> None:
+    def __init__(self, user: str = "", password: str = "", tls: ssl.SSLContext | None = None) -> None:
         self.schemas: list[dict[str, Any]] = []
         self.subjects: dict[str, list[int]] = {}
         self.requests: list[str] = []
@@ -22,8 +23,10 @@ class StubRegistry:
         self.down = False
         self.wanted = f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}" if user else None
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self._server.server_port}"
 
     def close(self) -> None:
         self._server.shutdown()

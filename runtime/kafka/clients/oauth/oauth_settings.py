@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from runtime.api.config.types import ConfigType, java_trim, parse
 from runtime.api.errors import ConfigError
+from runtime.config.jaas.entries import JaasError, login_module
 from runtime.config.jaas.login_file import system_properties
 from runtime.kafka.errors import ClientConfigError
 
@@ -75,12 +76,14 @@ _ALLOWED_FILES = "org.apache.kafka.sasl.oauthbearer.allowed.files"
 
 @dataclass(frozen=True, slots=True)
 class OAuthSettings:
-    """`values`: by property. `tls`: the options `ssl.*` of the login module, for the token endpoint."""
+    """`values`: by property. `tls`: the options `ssl.*` of the login module, for the token endpoint. `msk`: if the
+    tokens are those of Amazon MSK, what its signer needs."""
 
     values: Mapping[str, Any] = field(repr=False)
     extensions: Mapping[str, str]
     tls: Mapping[str, str] = field(repr=False)
     jwt_bearer: bool
+    msk: Mapping[str, str] | None = None
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
@@ -93,7 +96,9 @@ class OAuthSettings:
         return cls(**json.loads(text))
 
 
-def oauth_settings(java: Mapping[str, str], origin: str, options: Mapping[str, str]) -> OAuthSettings:
+def oauth_settings(
+    java: Mapping[str, str], origin: str, options: Mapping[str, str], msk: Mapping[str, str] | None = None
+) -> OAuthSettings:
     """The settings of a client. `options`: of the login module that `origin` names; they are those of Kafka 3, which
     its properties replace. Raises ClientConfigError."""
     for key, classes in _CLASSES.items():
@@ -104,7 +109,9 @@ def oauth_settings(java: Mapping[str, str], origin: str, options: Mapping[str, s
     values = {key: _value(key, given.get(key), *kind) for key, kind in _DEFAULTS.items()}
     extensions = {k.removeprefix(_EXTENSION): v for k, v in options.items() if k.startswith(_EXTENSION)}
     tls = {k: v for k, v in options.items() if k.startswith("ssl.")}
-    settings = OAuthSettings(values, extensions, tls, java_trim(java.get(_RETRIEVER, "")) == _JWT_BEARER)
+    settings = OAuthSettings(values, extensions, tls, java_trim(java.get(_RETRIEVER, "")) == _JWT_BEARER, msk)
+    if msk is not None:
+        return settings
     if problem := next(_problems(settings, origin), None):
         raise ClientConfigError(problem)
     return settings
@@ -144,6 +151,9 @@ def check_allowed(settings: OAuthSettings, worker: Mapping[str, str]) -> None:
     """ClientConfigError for a URL or file that a connector names and that is not allowed: the worker would send
     requests there, or send the file's content to the connector's brokers. Allowed are those of the worker's own
     properties, and, as in Kafka, those of two system properties in the environment's KAFKA_OPTS."""
+    if settings.msk is not None:
+        _check_identity(settings.msk, worker)
+        return
     system = system_properties(os.environ.get("KAFKA_OPTS", ""))
     for keys, option in (((URL,), _ALLOWED_URLS), (FILES, _ALLOWED_FILES)):
         allowed = {part.strip() for part in system.get(option, "").split(",")}
@@ -154,3 +164,26 @@ def check_allowed(settings: OAuthSettings, worker: Mapping[str, str]) -> None:
                     f"{key}={settings[key]} is not allowed: the worker's properties do not have it, and "
                     f"-D{option} in KAFKA_OPTS does not list it"
                 )
+
+
+def _check_identity(msk: Mapping[str, str], worker: Mapping[str, str]) -> None:
+    """A token of an identity of AWS is sent to the connector's brokers."""
+    identity = {name: value for name, value in msk.items() if name != "region"}
+    own = (_aws_options(text) for key, text in worker.items() if key.endswith("sasl.jaas.config"))
+    if not any(options is not None and identity == options for options in own):
+        named = ", ".join(f"{name}={value}" for name, value in identity.items()) or "the default"
+        raise ClientConfigError(
+            f"the identity of AWS ({named}) is not allowed: no sasl.jaas.config in the worker's properties has it"
+        )
+
+
+def _aws_options(text: str) -> dict[str, str] | None:
+    """Those options of a login module that select an identity; None for other login modules."""
+    try:
+        module = login_module(text)
+    except JaasError:
+        return None
+    if not module.name.endswith(".IAMLoginModule"):
+        return None
+    names = ("awsProfileName", "awsRoleArn", "awsRoleSessionName")
+    return {name: module.options[name] for name in names if module.options.get(name)}

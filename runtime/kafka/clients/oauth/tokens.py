@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from runtime.kafka.clients.logins import current
+from runtime.kafka.clients.oauth.msk import msk_token
 from runtime.kafka.clients.oauth.oauth_settings import OAUTH, PREFIX, URL, OAuthSettings
 from runtime.kafka.clients.oauth.token_endpoint import TokenRefused, fetch_token
 from runtime.kafka.errors import KafkaProblem
@@ -69,7 +71,7 @@ class TokenCache:
             raise type(self._failure[1])(str(self._failure[1]))
         if self._token is None or self._token.fetched < wanted:
             try:
-                self._token, self._failure = _checked(self._settings, fetch_token(self._settings), self._clock()), None
+                self._token, self._failure = _new_token(self._settings, self._clock), None
             except KafkaProblem as e:
                 self._failure = self._clock(), e
                 raise
@@ -94,20 +96,21 @@ def token_for(text: str) -> AccessToken:
 
 
 def native_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings that librdkafka accepts: without ours, and with a callback for tokens where OAUTHBEARER is used. Raises
-    as token_for(): without a token, librdkafka's clients say after ten seconds only that it is missing."""
-    native = {key: value for key, value in settings.items() if not key.startswith("headrace.")}
-    text = settings.get(OAUTH)
-    if text is None:
+    """Settings that librdkafka accepts: with current credentials, without ours, and with a callback for tokens where
+    OAUTHBEARER is used. Raises as token_for(): without a token, librdkafka's clients say after ten seconds only that it
+    is missing."""
+    now = current(settings)
+    native = {key: value for key, value in now.items() if not key.startswith("headrace.")}
+    if OAUTH not in now:
         return native
-    token_for(text)
-    return {**native, "oauth_cb": lambda _: _for_librdkafka(text)}
+    token_for(now[OAUTH])
+    return {**native, "oauth_cb": lambda _: _for_librdkafka(current(settings)[OAUTH])}
 
 
 def await_token(settings: Mapping[str, Any]) -> None:
     """Raises as token_for() if the clients with these settings have no token, of which kafka-python says nothing."""
     if OAUTH in settings:
-        token_for(settings[OAUTH])
+        token_for(current(settings)[OAUTH])
 
 
 def _for_librdkafka(text: str) -> tuple[str, float, str, dict[str, str]]:
@@ -127,6 +130,15 @@ def provider(text: str) -> Any:
             return dict(OAuthSettings.of(text).extensions)
 
     return Provider()
+
+
+def _new_token(settings: OAuthSettings, clock: Callable[[], float]) -> AccessToken:
+    """Its time is that of the response: clients that have waited for it do not request another one."""
+    if settings.msk is None:
+        return _checked(settings, fetch_token(settings), clock())
+    value, expires = msk_token(settings.msk)  # not a JWT
+    now = clock()
+    return AccessToken(value, "", now, expires, _refresh(settings, now, expires))
 
 
 def _checked(settings: OAuthSettings, value: str, now: float) -> AccessToken:

@@ -32,6 +32,8 @@ from runtime.api.data.schema import (
 from runtime.api.errors import ConfigError, DataError, RetriableError
 from runtime.converters.avro.avro import MISSING, AvroConverter
 from runtime.plugins.registry import load, registry
+from runtime.rest.security.tls import server_context
+from tests.support.servers.java_stores import KEYS, ROOT, TRUST
 from tests.support.servers.schema_registry import StubRegistry
 
 
@@ -250,6 +252,19 @@ def test_several_registries_and_credentials() -> None:
         assert made(stub, schema_registry_url=in_url).from_connect("t", STRING_SCHEMA, "a")
     finally:
         stub.close()
+
+
+@pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
+def test_a_registry_that_asks_for_certificates(kind: str) -> None:
+    tls = server_context({**KEYS[kind], "ssl.truststore.location": str(ROOT), "ssl.client.auth": "required"})
+    served = StubRegistry(tls=tls)
+    stores = {f"schema.registry.{key}": value for key, value in {**KEYS[kind], **TRUST[kind]}.items()}
+    try:
+        assert made(served, **stores).from_connect("t", STRING_SCHEMA, "x")
+        with pytest.raises(ConfigError, match=r"^schema\.registry\.ssl\.truststore\.location=.* cannot be read with"):
+            made(served, **{**stores, "schema.registry.ssl.truststore.password": "wrong"})
+    finally:
+        served.close()
 
 
 def test_a_preview_registers_no_schema(stub: StubRegistry) -> None:

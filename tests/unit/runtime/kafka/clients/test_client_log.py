@@ -9,6 +9,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from runtime.kafka.clients.client_log import ClientLog, LogThrottle
+from runtime.kafka.clients.logins import LOGIN
 from runtime.pipeline.produce.producers import SlotProducer
 from runtime.pipeline.sink.consumer import make_consumer
 from tests.support.interrupted import runs_inside
@@ -71,6 +72,17 @@ def test_an_outage_long_after_a_refusal_is_an_outage() -> None:
     assert not refused(log, "_AUTHENTICATION")
     now = 60.0
     assert not refused(log, "_ALL_BROKERS_DOWN")
+
+
+def test_a_login_of_the_worker_may_be_refused_until_its_file_has_the_new_password() -> None:
+    now, login = 0.0, {LOGIN: "producer."}
+    log = ClientLog("c", clock=lambda: now, reaching=login)
+    assert not refused(log, "_AUTHENTICATION", "_ALL_BROKERS_DOWN")
+    now = 6.0
+    assert not refused(log, "_AUTHENTICATION", "_ALL_BROKERS_DOWN")
+    now = 11.0
+    assert refused(log, "_AUTHENTICATION", "_ALL_BROKERS_DOWN")
+    assert refused(ClientLog("c", reaching=login, patient=False), "_AUTHENTICATION", "_ALL_BROKERS_DOWN")
 
 
 def wait_until_logged(caplog: pytest.LogCaptureFixture, client: str, poll: Callable[[], object]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from runtime.kafka.clients import gssapi
+from runtime.kafka.clients.oauth.tokens import native_settings
 from runtime.kafka.clients.settings import client_config, kafka_python_config
 from runtime.kafka.errors import ClientConfigError
 
@@ -38,7 +39,15 @@ def test_passwords(mechanism: str, module: str) -> None:
     python = kafka_python_config({"bootstrap.servers": "x:1", **translated})
     assert python["sasl_mechanism"] == mechanism
     assert (python["sasl_plain_username"], python["sasl_plain_password"]) == ("me", "p;w")
-    AdminClient({**translated, "bootstrap.servers": "localhost:1", "log_level": 0})
+    AdminClient({**native_settings(translated), "bootstrap.servers": "localhost:1", "log_level": 0})
+
+
+def test_user_names_of_scram_are_escaped_for_the_client_that_does_not() -> None:
+    """RFC 5802, section 5.1; librdkafka does it itself."""
+    translated = settings(f'{KAFKA}.scram.ScramLoginModule required username="a=b,c" password="p=w,";', "SCRAM-SHA-256")
+    assert translated["sasl.username"] == "a=b,c"
+    python = kafka_python_config({"bootstrap.servers": "x:1", **translated})
+    assert (python["sasl_plain_username"], python["sasl_plain_password"]) == ("a=3Db=2Cc", "p=w,")
 
 
 @pytest.mark.parametrize("place", ["headrace.jaas.file", "KAFKA_OPTS", "a URL in KAFKA_OPTS"])
@@ -76,7 +85,7 @@ def test_without_sasl_nothing_is_read(value: str) -> None:
         ("com.example.Mine required;", "PLAIN", "names the login module com.example.Mine, which is not supported"),
         (
             "software.amazon.msk.auth.iam.IAMLoginModule required;", "AWS_MSK_IAM",
-            "sasl.mechanism=AWS_MSK_IAM is not supported: use one of",
+            "sasl.mechanism=AWS_MSK_IAM needs the Python package aws-msk-iam-sasl-signer-python: pip install",
         ),
     ],
 )  # fmt: skip

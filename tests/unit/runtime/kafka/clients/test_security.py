@@ -6,8 +6,10 @@ import ssl
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from runtime.config.stores.key_stores import own_keys
+from runtime.kafka.clients.oauth.tokens import native_settings
 from runtime.kafka.clients.settings import client_config, kafka_python_config
 from runtime.kafka.errors import ClientConfigError
 from runtime.rest.security.tls import server_context
@@ -99,3 +101,40 @@ def test_a_trust_store_without_a_root_is_refused(tmp_path: Path) -> None:
     file.write_text(chain.chain.partition("-----END CERTIFICATE-----\n")[0] + "-----END CERTIFICATE-----\n")
     with pytest.raises(ClientConfigError, match=rf"^ssl.truststore.location={file} contains only certificates that"):
         client_config({"security.protocol": "SSL", "ssl.truststore.location": str(file)}, "admin")
+
+
+def test_cipher_suites_by_names_of_java(stores: Stores) -> None:
+    """The broker has one suite of TLS 1.2; both Kafka clients get the same list."""
+    broker = {"ssl.keystore.location": str(stores.pem), "ssl.enabled.protocols": "TLSv1.2"}
+    suite = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
+    served = server_context({**broker, "ssl.cipher.suites": suite})
+    java = {"security.protocol": "SSL", **trust(stores)["pem"]}
+
+    def connect(suites: str) -> object:
+        config = client_config({**java, "ssl.cipher.suites": suites}, "admin")
+        assert config.warnings == ()
+        AdminClient({**native_settings(config.settings), "log_level": 0})
+        return handshake(served, kafka_python_config(config.settings)["ssl_context"])
+
+    assert connect(f"TLS_AES_128_GCM_SHA256,{suite}") == "TLSv1.2"
+    with pytest.raises(OSError):
+        connect("TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384")
+    with pytest.raises(ClientConfigError, match=r"ssl\.cipher\.suites: TLS_NONE is not supported"):
+        connect("TLS_NONE")
+
+
+@pytest.mark.parametrize(
+    "key, value, warning",
+    [
+        ("ssl.cipher.suites", "TLS_AES_128_GCM_SHA256", "use all suites, although ssl.cipher.suites lists"),
+        ("ssl.enabled.protocols", "TLSv1.3", "use TLS 1.2 and 1.3, although ssl.enabled.protocols=TLSv1.3"),
+    ],
+)
+def test_limits_that_the_clients_lack_are_told(key: str, value: str, warning: str) -> None:
+    java = {"security.protocol": "SSL", key: value}
+    (told,) = client_config(java, "admin").warnings
+    assert warning in told
+    both = {"ssl.enabled.protocols": "TLSv1.3, TLSv1.2,TLSv1.1", "ssl.cipher.suites": ""}
+    assert client_config({**java, **both}, "admin").warnings == ()
+    with pytest.raises(ClientConfigError, match=r"ssl\.enabled\.protocols=TLSv1\.1 has neither TLSv1\.2 nor TLSv1\.3"):
+        client_config({**java, "ssl.enabled.protocols": "TLSv1.1"}, "admin")

@@ -6,6 +6,7 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 
+from runtime.kafka.clients.oauth.tokens import native_settings
 from runtime.kafka.clients.settings import client_config, kafka_python_config
 from runtime.kafka.errors import ClientConfigError
 
@@ -28,6 +29,7 @@ def test_worker_client_takes_top_level_security_only() -> None:
     assert config.settings == {
         "bootstrap.servers": "localhost:1",
         "client.id": "me",
+        "headrace.login": "worker.",
         "reconnect.backoff.max.ms": 1000,
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": "PLAIN",
@@ -108,4 +110,4 @@ def test_librdkafka_accepts_the_translated_settings(kind: str, key: str, value: 
     config = client_config(WORKER, kind, {f"{kind}.override.{key}": value})
     assert config.warnings == ()
     client = {"producer": Producer, "consumer": Consumer, "admin": AdminClient}[kind]
-    client({**config.settings, **({"group.id": "g"} if kind == "consumer" else {})})
+    client({**native_settings(config.settings), **({"group.id": "g"} if kind == "consumer" else {})})
