@@ -86,9 +86,9 @@ class GroupDuties:
             await self._begin()
 
     def _changed_elsewhere(self, name: str, removed: bool) -> None:
-        if not removed:
-            self._connectors.report_again(name)
-        self._board.changed_elsewhere(name, removed)
+        self._connectors.report_again(name)
+        is_gone = removed and self._statuses.connector_status(name) is None  # otherwise it has been reported again
+        self._board.changed_elsewhere(name, is_gone)
         if self._leads and not self._connectors.is_stored(name):
             self._clean()
 

@@ -73,6 +73,7 @@ class _Entry:
     config: dict[str, str] | None = None
     target: TargetState | None = None
     tasks: tuple[dict[str, str], ...] = ()
+    orphaned: bool = False  # `tasks` were committed without a connector: they are those of a deleted one
     inconsistent: bool = False
     applied: dict[str, str] | None = None
     generation: int = -1
@@ -166,9 +167,10 @@ class ConfigStore:
         if entry.snapshot is None:
             target = entry.target or TargetState.STARTED
             # While STOPPED a connector has no tasks, even if its last task configs were written at the same time.
-            tasks = () if target is TargetState.STOPPED else entry.tasks
+            tasks = () if target is TargetState.STOPPED or entry.orphaned else entry.tasks
+            inconsistent = entry.inconsistent and not entry.orphaned
             entry.snapshot = StoredConnector(
-                name, entry.config, target, tasks, entry.inconsistent, entry.applied, entry.generation, entry.created,
+                name, entry.config, target, tasks, inconsistent, entry.applied, entry.generation, entry.created,
                 entry.revision, entry.stopped,
             )  # fmt: skip
         return entry.snapshot
@@ -332,14 +334,15 @@ class ConfigStore:
         return self._entries.setdefault(name, _Entry())
 
     def _take_connector(self, name: str, value: dict[str, Any] | None) -> str:
-        """Task configs that were committed without a connector are those of a deleted one (KAFKA-16838)."""
+        """Task configs that were committed without a connector are those of a deleted one (KAFKA-16838), unless a
+        record says that the connector keeps them: the first one after compaction may be a change without effect."""
         entry = self._entry(name)
         if value is None:
             self._entries[name] = _Entry(target=entry.target)
             return name
-        config = _properties(value)
-        if entry.config is None and value.get(_KEEPS_TASKS) is not True:
-            entry.tasks, entry.inconsistent = (), False
+        config, keeps = _properties(value), value.get(_KEEPS_TASKS) is True
+        if keeps or entry.config is None:
+            entry.orphaned = not keeps
         entry.config = config
         return name
 
@@ -371,7 +374,7 @@ class ConfigStore:
         configs, entry.uncommitted = entry.uncommitted, {}
         entry.inconsistent = not all(i in configs for i in range(count))
         entry.tasks = () if entry.inconsistent else tuple(configs[i] for i in range(count))
-        entry.applied = entry.config
+        entry.applied, entry.orphaned = entry.config, False
         self._unfenced.add(name)
         return name
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import pickle
 import resource
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from tests.simulation import interposed
 from tests.simulation.shrink import kind, shrink
 
 if TYPE_CHECKING:
     from tests.simulation.run import Result
+
+_T = TypeVar("_T")
 
 _now = time.monotonic
 
@@ -27,8 +30,6 @@ BATCH = 20
 
 PROGRESS = 100
 """Seeds after which the number of violations so far is printed."""
-
-FAILED = 255
 
 
 class Simulate(Protocol):
@@ -41,7 +42,7 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="python -m tests.simulation", description="Simulates a group of workers.")
     options.add_argument("--seed", type=int, default=1, help="the first seed")
     options.add_argument("--seeds", type=int, default=1, help="how many seeds")
-    options.add_argument("--workers", type=int, default=3)
+    options.add_argument("--workers", type=int, default=0, help="0: three to five, by the seed")
     options.add_argument("--faults", default="", help="kinds of faults, or none; default: all")
     options.add_argument("--trace", action="store_true", help="print every event")
     options.add_argument("--digest", action="store_true", help="print the digest of each run")
@@ -61,6 +62,7 @@ def main() -> int:
 
 
 def _run(given: argparse.Namespace) -> int:
+    from tests.simulation.coverage import Coverage
     from tests.simulation.faults import KINDS
     from tests.simulation.run import Settings, run
 
@@ -77,24 +79,31 @@ def _run(given: argparse.Namespace) -> int:
     gc.collect()
     gc.freeze()  # the program itself
     gc.disable()
-    started, first, end, failed = _now(), given.seed, given.seed + given.seeds, 0
+    coverage, started, first, end, failed = Coverage(), _now(), given.seed, given.seed + given.seeds, 0
     while first < end and not (given.stop and failed):
         batch = range(first, min(first + BATCH, end))
-        failed += _forked(partial(_batch, batch, simulate, given))
+        failures, counts = _forked(partial(_batch, batch, simulate, given))
+        failed += failures
+        for each in counts:
+            coverage.add(each)
         first = batch.stop
         if (first - given.seed) % PROGRESS == 0 and first < end:
             print(f"{first - given.seed} seeds, {failed} with violations", flush=True)
     count, used = first - given.seed, resource.getrusage(resource.RUSAGE_CHILDREN)
-    each = (used.ru_utime + used.ru_stime) / count
-    print(f"{count} seeds, {failed} with violations, {_now() - started:.1f} s; processor time of each: {each:.3f} s")
+    if given.seeds > 1:
+        print(coverage.table())
+        print(f"never: {', '.join(coverage.missing) or '-'}")
+    cost = (used.ru_utime + used.ru_stime) / count
+    print(f"{count} seeds, {failed} with violations, {_now() - started:.1f} s; processor time of each: {cost:.3f} s")
     return 1 if failed else 0
 
 
-def _batch(seeds: Iterable[int], simulate: Simulate, given: argparse.Namespace) -> int:
-    """Run seeds and print their violations. Returns how many have some."""
-    failed = 0
+def _batch(seeds: Iterable[int], simulate: Simulate, given: argparse.Namespace) -> tuple[int, list[Mapping[str, int]]]:
+    """Run seeds and print their violations. Returns how many have some, and what happened in each run."""
+    failed, counts = 0, list[Mapping[str, int]]()
     for seed in seeds:
         result = simulate(seed)
+        counts.append(result.counts)
         if given.digest:
             print(f"seed {seed}: {result.digest}")
         if result.violations:
@@ -106,7 +115,7 @@ def _batch(seeds: Iterable[int], simulate: Simulate, given: argparse.Namespace) 
             print(f"seed {seed}: {len(result.violations)} violation(s); the first: {result.violations[0]}", flush=True)
             if given.stop:
                 break
-    return failed
+    return failed, counts
 
 
 def _shrunk(seed: int, result: Result, simulate: Simulate) -> Result:
@@ -115,29 +124,35 @@ def _shrunk(seed: int, result: Result, simulate: Simulate) -> Result:
     wanted = kind(result.violations[0])
 
     def violates(only: Sequence[str]) -> bool:
-        return bool(_forked(lambda: any(kind(v) == wanted for v in simulate(seed, only).violations)))
+        return _forked(lambda: any(kind(v) == wanted for v in simulate(seed, only).violations))
 
     only = shrink(result.choices, violates)
     print(f"seed {seed}: {len(only)} of {len(result.choices)} requests and faults suffice: --only {','.join(only)}")
     return simulate(seed, only)
 
 
-def _forked(work: Callable[[], int]) -> int:
+def _forked(work: Callable[[], _T]) -> _T:
     """The result of a function, which runs in a copy of this process. The copy ends without freeing anything: to
     collect the cycles of runs takes time, and would run the code of dead processes."""
     sys.stdout.flush()
+    read, write = os.pipe()
     if (child := os.fork()) == 0:
-        code = FAILED
+        code = 1
         try:
-            code = work()
+            with os.fdopen(write, "wb") as pipe:
+                pickle.dump(work(), pipe)
+            code = 0
         except BaseException:
             traceback.print_exc()
         sys.stdout.flush()
         os._exit(code)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if code < 0 or code == FAILED:
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        data = pipe.read()
+    if (code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])) != 0:
         raise SystemExit(f"The simulator failed: {code}")
-    return code
+    result: _T = pickle.loads(data)
+    return result
 
 
 if __name__ == "__main__":

@@ -36,6 +36,9 @@ class Checks:
             self._trace.violated(f"{worker} starts {spec.id} of the deleted connector, version {version}")
 
     def started(self, run: TaskRun) -> None:
+        kind = "sink" if run.spec["type"] == "sink" else "exactly-once" if run.spec["transactional_id"] else "source"
+        own = " with an own offset topic" if run.spec["offsets_copy_topic"] else ""
+        self._trace.counts[f"start of a task: {kind}{own}"] += 1
         self._trace.add(f"{run.name} starts, version {run.spec['config'].get('version')}")
         self.runs.setdefault(run.key[:2], []).append(run)
         self._models[run.key[0]].latest_run = _number(run.name)

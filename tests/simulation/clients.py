@@ -26,6 +26,8 @@ class Client:
         self._random, self._versions = world.choices.random(model.name), itertools.count(1)
         self._sent: dict[str, dict[str, str]] = {}  # configurations by version
         self._own: dict[str, str] = {}
+        self.may_fail = False
+        """Whether tasks of the connector may have failed: `fails` was in its configuration."""
         if kind == "Source" and self._random.random() < 0.3:  # in each configuration: later ones have a copy only
             self._own = {"offsets.storage.topic": f"offsets-{model.name}"}
 
@@ -34,7 +36,7 @@ class Client:
         await asyncio.sleep(self._random.random() * 2)
         while self._world.loop.time() < until:
             self._random, carried_out = self._world.choices.next(self.model.name)
-            pause = self._random.random() ** 2 * 4
+            pause = self._random.random() ** 2 * 3
             if carried_out:
                 await self._something()
             await asyncio.sleep(pause)
@@ -46,7 +48,7 @@ class Client:
         choices = [
             (5, self.configure), (2, self.pause), (2, self.resume), (2, self.stop), (2, self.restart),
             (2, self.alter), (1, self.reset), (2, self.delete), (1, self.delete_with_offsets), (1, self.restart_task),
-            (1, self.recreate), (3, self.reconfigure),
+            (1, self.recreate), (3, self.reconfigure), (1, self.patch),
         ]  # fmt: skip
         draw = self._random.random() * sum(weight for weight, _ in choices)
         for weight, action in choices:
@@ -73,8 +75,11 @@ class Client:
         return self._sent[self.model.config] if self.model.config is not None else {}
 
     def _sometimes_odd(self, share: float = 0.16) -> dict[str, str]:
-        """The configuration of a connector whose start() fails or takes long."""
+        """The configuration of a connector whose start() fails or takes long, or whose tasks fail."""
         draw = self._random.random()
+        if draw > 0.93:
+            self.may_fail = True
+            return {"fails": "1"}
         return {"start": "raise"} if draw < share / 2 else {"start": "2.5"} if draw < share else {}
 
     async def create(self, **more: str) -> Outcome:
@@ -92,6 +97,12 @@ class Client:
     async def configure(self, **more: str) -> Outcome:
         config = self.config(**(more or self._sometimes_odd()))
         return await self.send("PUT", f"{self._path}/config", config, config=config["version"])
+
+    async def patch(self) -> Outcome:
+        """With all keys in which configurations differ, since it is not certain which one is changed."""
+        config = self.config(**{"start": "0", "fails": "0", **self._sometimes_odd()})
+        changed = {key: config[key] for key in ("tasks.max", "version", "shift", "start", "fails")}
+        return await self.send("PATCH", f"{self._path}/config", changed, config=config["version"])
 
     async def reconfigure(self) -> None:
         """Another change while tasks with the last one are starting."""
@@ -123,7 +134,8 @@ class Client:
         return await self.send("PUT", f"{self._path}/stop", state="STOPPED")
 
     async def restart(self) -> Outcome:
-        query = "?includeTasks=true" if self._random.random() < 0.5 else ""
+        tasks, failed = (self._random.random() < 0.5 for _ in range(2))
+        query = f"?includeTasks={str(tasks).lower()}&onlyFailed={str(failed).lower()}"
         return await self.send("POST", f"{self._path}/restart{query}")
 
     async def restart_task(self) -> Outcome:
@@ -179,7 +191,19 @@ class Client:
         outcome = _outcome(response)
         changing = change is not None or config != _UNSET or state != _UNSET
         self._note(outcome, config, state, change, f"{method} {target}", changing)
+        self._count(method, target, body, outcome)
+        if response is None and self._random.random() < 0.3:  # as scripts do
+            self._world.trace.counts["request repeated by its client"] += 1
+            again = None if change is None else Change(change.positions, change.everything)
+            return await self.send(method, target, body, config, state, again)
         return outcome
+
+    def _count(self, method: str, target: str, body: Any, outcome: Outcome) -> None:
+        path = target.removeprefix(self._path).partition("?")[0].strip("/")
+        what = "task restart" if path.startswith("tasks/") else path
+        more = [key for key in ("initial_offsets", "initial_state") if body and key in body]
+        name = " ".join([method, what or "connector", *more])
+        self._world.trace.counts[f"{name}: acknowledged" if outcome is Outcome.DONE else f"request {outcome.name}"] += 1
 
     def _note(
         self, outcome: Outcome, config: Any, state: str, change: Change | None, what: str, changing: bool

@@ -126,6 +126,7 @@ class Coordinator:
     def _remove(self, member_id: str, why: str) -> None:
         member = self._members.pop(member_id)
         self._trace.add(f"group removes {member_id}: {why}")
+        self._trace.counts[f"member removed: {why}"] += 1
         for future in (member.joining, member.syncing):
             if future is not None and not future.done():
                 future.set_exception(UnknownMember())
@@ -159,7 +160,9 @@ class Coordinator:
             return
         self._generation += 1
         self._state = "syncing"
+        self._trace.counts["rebalance"] += 1
         if self._leader not in members:
+            self._trace.counts["leader change"] += bool(self._leader)
             self._leader = next(iter(members))
         self._trace.add(f"group generation {self._generation}, leader {self._leader}: {', '.join(members)}")
         self._version = max(set.intersection(*(set(one.metadata) for one in members.values())))

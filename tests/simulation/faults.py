@@ -14,11 +14,11 @@ from tests.simulation.worker import SimWorker, World
 
 KINDS = (
     "kill", "freeze", "slot_kill", "slot_freeze", "host", "cut_kafka", "cut_workers", "clock", "slow", "compact",
-    "terminate", "outage", "step", "stall", "start", "full",
+    "terminate", "outage", "step", "stall", "start", "full", "await", "reset", "write",
 )  # fmt: skip
 
-OF_TASKS = ("step", "start")
-"""Kinds that happen at the steps of tasks."""
+AT_STEPS = ("step", "start", "write")
+"""Kinds that happen at steps of tasks and workers, not at a random moment."""
 
 _RANDOM: ContextVar[Random] = ContextVar("RANDOM")
 """Random numbers of the running fault."""
@@ -33,6 +33,7 @@ class Faults:
         self._running: set[asyncio.Task[None]] = set()
         self._until = 0.0
         world.slots.start_time, world.slots.at_step = self._start_time, self._at_step
+        world.kafka.at_write = self._at_write
 
     async def work(self, until: float) -> None:
         """Faults until this time; they may overlap. Returns when all have ended."""
@@ -43,14 +44,16 @@ class Faults:
             if self._world.loop.time() >= until:
                 break
             kind = self._kinds[int(random.random() * len(self._kinds))]
-            if kind not in OF_TASKS and carried_out:
+            if kind not in AT_STEPS and carried_out:
                 action: Callable[[], Coroutine[None, None, None]] = getattr(self, f"_{kind}")
-                self._start(action(), random)
+                self._start(kind, action(), random)
         while self._running:
             await asyncio.wait(self._running)
             self._running = {task for task in self._running if not task.done()}
 
-    def _start(self, fault: Coroutine[None, None, None], random: Random) -> None:
+    def _start(self, kind: str, fault: Coroutine[None, None, None], random: Random) -> None:
+        self._trace.counts[f"fault: {kind}"] += 1
+
         async def run() -> None:
             _RANDOM.set(random)
             await fault
@@ -84,14 +87,37 @@ class Faults:
             worker.start()
 
     async def _terminate(self) -> None:
-        worker = self._worker()
-        process = worker.process
-        worker.terminate()
-        while process is not None and process.alive:  # noqa: ASYNC110 - a process has no event
-            await asyncio.sleep(0.5)
-        await self._some(8.0)
-        if not worker.running:
+        await self._worker().bounce(self._random.random() ** 2 * 8.0)
+
+    async def _await(self) -> None:
+        """A worker dies or freezes between two callbacks, at whatever it awaits then."""
+        worker, kills, callbacks = self._worker(), self._random.random() < 0.4, int(2 ** (self._random.random() * 9))
+        struck = self._world.loop.create_future()
+
+        def strike() -> None:
+            self._trace.counts["worker killed or frozen between two callbacks"] += 1
+            worker.kill() if kills else worker.freeze(True)
+            struck.set_result(worker.process)
+
+        if worker.process is not None and worker.process.alive and not worker.process.frozen:
+            worker.process.strike(callbacks, strike)
+            await asyncio.wait({struck}, timeout=60.0)
+        if not struck.done():
+            struck.cancel()
+            return
+        await self._some(10.0)
+        if kills and not worker.running:
             worker.start()
+        elif not kills and worker.process is struck.result():
+            worker.freeze(False)
+
+    async def _reset(self) -> None:
+        """Connections break while responses, and some requests, are on their way."""
+        self._trace.add("responses are lost")
+        self._world.network.loss += 0.3
+        await self._some(6.0)
+        self._world.network.loss -= 0.3
+        self._trace.add("no more responses are lost")
 
     async def _freeze(self) -> None:
         await self._frozen(self._worker(), 12.0)
@@ -145,6 +171,7 @@ class Faults:
         draw, network = self._random.random(), self._world.network
         ways = [(first, second), (second, first)]
         cut = ways if draw < 0.5 else [ways[int(draw * 4) - 2]]
+        self._trace.counts["one-way partition"] += len(cut) == 1
         self._trace.add(f"cut {cut}")
         for way in cut:
             network.cut(*way)
@@ -199,7 +226,7 @@ class Faults:
             return quick
         seconds = 0.3 + random.random() * 4
         if random.random() < 0.6:
-            self._start(self._frozen_for(self._named(run.host), seconds * (0.8 + random.random())), random)
+            self._start("start", self._frozen_for(self._named(run.host), seconds * (0.8 + random.random())), random)
         return seconds
 
     def _at_step(self, run: TaskRun) -> None:
@@ -210,7 +237,27 @@ class Faults:
         if "step" in self._kinds and world.loop.time() < self._until and world.loop.random.random() < chance:
             random, carried_out = world.choices.next("step")
             if carried_out:
-                self._start(self._step(self._named(run.host), run.slot.process), random)
+                self._start("step", self._step(self._named(run.host), run.slot.process), random)
+
+    def _at_write(self, topic: str, host: str) -> None:
+        """A fault after one of the writes of a change, before the next one."""
+        world = self._world
+        if topic in ("offsets", "statuses") or "write" not in self._kinds or world.loop.time() >= self._until:
+            return
+        world.trace.counts["write of a leader"] += 1
+        if world.loop.random.random() < 0.03:
+            random, carried_out = world.choices.next("write")
+            if carried_out:
+                self._start("write", self._write(self._named(host)), random)
+
+    async def _write(self, worker: SimWorker) -> None:
+        draw = self._random.random()
+        if draw < 0.5:
+            await self._frozen(worker, 12.0)
+        elif draw < 0.75:
+            await self._cut(worker.name, KAFKA, 12.0)
+        else:
+            await self._restart(worker)
 
     async def _step(self, worker: SimWorker, slot: Process) -> None:
         draw = self._random.random()
@@ -229,7 +276,9 @@ class Faults:
                 part = min(1.0, 0.5 + self._random.random())
                 drops_tombstones = self._random.random() < 0.7
                 read = self._read_by_all(name)
+                before = len(topic.records)
                 topic.compact(min(int(topic.stable * part), read), read if drops_tombstones else 0)
+                self._trace.counts["record removed by compaction"] += before - len(topic.records)
         self._trace.add("compaction")
         if "kill" in self._kinds and self._random.random() < 0.7:  # workers that read the compacted topics
             await self._restart(self._worker())
@@ -243,6 +292,7 @@ class Faults:
 
 def heal(world: World, workers: Sequence[SimWorker]) -> None:
     """End every fault."""
+    world.network.loss = 0.0
     for source, target in sorted(world.network.cuts):
         world.network.heal(source, target)
     for worker in workers:

@@ -67,7 +67,7 @@ class SimGroups:
         self._groups, self._network, self._host = groups, network, host
 
     async def _ask(self, action: Callable[[], Any]) -> Any:
-        return await within(10.0, self._network.ask(self._host, action))
+        return await within(10.0, self._network.ask(self._host, action, repeated=True))
 
     async def committed(self, group: str) -> dict[tuple[str, int], int]:
         found: dict[tuple[str, int], int] = await self._ask(lambda: dict(self._groups.kafka.groups.get(group, {})))

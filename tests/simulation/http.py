@@ -84,7 +84,7 @@ class Web:
         host = address.partition(":")[0]
 
         def arrived() -> None:
-            if listener.process.alive:
+            if listener.process.alive and not self.network.loses("request"):
                 listener.process.spawn(serve(), f"{method} {target}")
             else:
                 self.network.deliver(host, source, lambda: _settle(reply, Disconnected(address)))
@@ -96,7 +96,8 @@ class Web:
             listener.process.at_end.append(lambda: self.under_way.discard(served))
             response = await call(listener.app, method, target, headers, body, source)
             self.under_way.discard(served)
-            self.network.deliver(host, source, lambda: _settle(reply, response))
+            lost = self.network.loses("response of a worker")
+            self.network.deliver(host, source, lambda: _settle(reply, Disconnected(address) if lost else response))
 
         listener.process.at_end.append(
             lambda: self.network.deliver(host, source, lambda: _settle(reply, Disconnected(address)))

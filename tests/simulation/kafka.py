@@ -76,9 +76,9 @@ class Topic:
         return self.records[low:]
 
     def compact(self, before: int, tombstones: int) -> None:
-        """Remove records before this offset that have a later committed record of their key, and tombstones before the
-        second offset, as Kafka does after delete.retention.ms."""
-        last = {r.key: r.offset for r in self.records if r.fate is Fate.COMMITTED}
+        """Remove records before this offset that have a later committed record of their key before it, and tombstones
+        before the second offset, as Kafka does after delete.retention.ms."""
+        last = {r.key: r.offset for r in self.records if r.offset < before and r.fate is Fate.COMMITTED}
         self.records = [
             r
             for r in self.records
@@ -105,6 +105,8 @@ class Kafka:
     open: dict[str, Transaction] = field(default_factory=dict)
     groups: dict[str, dict[tuple[str, int], int]] = field(default_factory=dict)
     full: list[str] = field(default_factory=list)  # topics that take no records, once for each fault
+    at_write: Callable[[str, str], None] = lambda topic, worker: None
+    """Called when a worker knows that its write to a topic is complete: a moment for a fault."""
     on_change: list[Callable[[str], None]] = field(default_factory=list)
     on_committed: list[Callable[[str, Sequence[Record]], None]] = field(default_factory=list)
 
@@ -116,10 +118,11 @@ class Kafka:
     ) -> list[int]:
         """Append records; returns their offsets. Fenced for a transaction that has ended."""
         if topic in self.full:
+            self.trace.counts["write to a full log"] += 1
             raise Full(topic)
         log, now, offsets = self.topic(topic), int((START + self.loop.time()) * 1000), []
         if transaction is not None and transaction.fate is not Fate.OPEN:
-            raise Fenced(transaction.producer)
+            raise self._fenced(transaction.producer)
         added = []
         for key, value in records:
             added.append(Record(key, value, 0, log.end, now, transaction))
@@ -138,6 +141,7 @@ class Kafka:
         """InitProducerId: a new epoch, which aborts the open transaction of the earlier one."""
         self.epochs[producer] = self.epochs.get(producer, -1) + 1
         if (transaction := self.open.get(producer)) is not None:
+            self.trace.counts["transaction aborted by the next producer"] += 1
             self._end(transaction, Fate.ABORTED)
         return self.epochs[producer]
 
@@ -153,7 +157,7 @@ class Kafka:
     def commit(self, transaction: Transaction) -> None:
         self._check(transaction.producer, transaction.epoch)
         if transaction.fate is Fate.ABORTED:
-            raise Fenced(transaction.producer)
+            raise self._fenced(transaction.producer)
         self._end(transaction, Fate.COMMITTED)
 
     def abort(self, transaction: Transaction) -> None:
@@ -163,12 +167,17 @@ class Kafka:
     def _expire(self, transaction: Transaction) -> None:
         """The coordinator aborts a transaction that takes too long, and fences its producer."""
         if transaction.fate is Fate.OPEN:
+            self.trace.counts["transaction timed out"] += 1
             self.epochs[transaction.producer] += 1
             self._end(transaction, Fate.ABORTED)
 
     def _check(self, producer: str, epoch: int) -> None:
         if self.epochs.get(producer) != epoch:
-            raise Fenced(producer)
+            raise self._fenced(producer)
+
+    def _fenced(self, producer: str) -> Fenced:
+        self.trace.counts["producer fenced"] += 1
+        return Fenced(producer)
 
     def _end(self, transaction: Transaction, fate: Fate) -> None:
         if transaction.fate is not Fate.OPEN:

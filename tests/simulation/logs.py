@@ -87,6 +87,9 @@ class SimLogs:
         found: tuple[int, int] = await within(TIMEOUT, self._network.ask(self._host, lambda: (log.stable, log.end)))
         return found
 
+    def written(self, topic: str) -> None:
+        self._kafka.at_write(topic, self._host)
+
     def log(self, name: str) -> Any:
         return self._kafka.topic(name)
 
@@ -121,6 +124,7 @@ class SimLog:
     async def write_all(self, records: Sequence[_Pair], writer: TransactionalWriter | None = None) -> None:
         async def write() -> None:
             if written := await self._written(records, writer):
+                self._logs.written(self.spec.topic)
                 await self._reached(written[-1][1] + 1)
 
         await within(TIMEOUT, write())

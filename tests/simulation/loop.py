@@ -55,6 +55,18 @@ class SimHandle:
         return f"{self.callback!r}{self.args!r}"
 
 
+class Fuse(deque[SimHandle]):
+    """The callbacks of a process. After some of them a function is called, before the next one runs."""
+
+    def __init__(self, handles: deque[SimHandle], callbacks: int, strike: SimHandle) -> None:
+        super().__init__(handles)
+        self._left, self._strike = callbacks, strike
+
+    def popleft(self) -> SimHandle:
+        self._left -= 1
+        return self._strike if self._left == 0 else super().popleft()
+
+
 class Process:
     """A simulated operating system process. `skew` is the difference of its wall clock in seconds."""
 
@@ -76,6 +88,10 @@ class Process:
     def call(self, delay: float, callback: Callable[..., object], *args: object) -> None:
         """Run a function in this process after a delay."""
         self._loop.add_timer(delay, SimHandle(callback, args, self.context.copy(), self))
+
+    def strike(self, callbacks: int, call: Callable[[], None]) -> None:
+        """Call a function between two callbacks of this process, after the given number of them."""
+        self.ready = Fuse(self.ready, callbacks, SimHandle(call, (), self._loop.world.context, self._loop.world))
 
     def kill(self) -> None:
         """End the process; nothing of it runs any more."""

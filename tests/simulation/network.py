@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -25,8 +26,10 @@ class Network:
     """Messages between hosts. A message to a host that is cut off waits until the cut heals, as TCP repeats it."""
 
     loop: SimLoop
+    counts: Counter[str]
     delay: float = 0.002  # mean seconds of a message
     cuts: set[tuple[str, str]] = field(default_factory=set)  # source and target: one way
+    loss: float = 0.0  # the share of responses whose connection breaks before they arrive
     _waiting: list[tuple[str, str, Callable[[], None]]] = field(default_factory=list)
 
     def cut(self, source: str, target: str) -> None:
@@ -51,20 +54,36 @@ class Network:
 
     def _arrived(self, source: str, target: str, call: Callable[[], None]) -> None:
         if (source, target) in self.cuts:
+            self.counts["message held by a partition"] += 1
             self._waiting.append((source, target, call))
         else:
             call()
 
-    async def ask(self, source: str, action: Callable[[], _T]) -> _T:
+    def loses(self, what: str) -> bool:
+        """Whether the connection breaks on which this is on its way."""
+        lost = self.loss > 0 and self.loop.random.random() < self.loss
+        self.counts[f"{what} lost"] += lost
+        return lost
+
+    async def ask(self, source: str, action: Callable[[], _T], repeated: bool = False) -> _T:
         """The result of an action at Kafka. It happens even if the sender is frozen, dies or gives up meanwhile; an
         exception of the action is Kafka's response. Retriable: the client sends the request again as long as it
-        waits."""
+        waits, and after a lost response, too: `repeated` actions then happen twice, records of a producer do not
+        (they have sequence numbers)."""
         reply: asyncio.Future[_T] = self.loop.create_future()
         process = PROCESS.get(self.loop.world)
 
         def again() -> None:
             if not reply.done():
                 self.deliver(source, KAFKA, served)
+
+        def respond(answer: Any) -> None:
+            if not self.loses("response of Kafka"):
+                self.deliver(KAFKA, source, lambda: _settle(reply, answer))
+            elif repeated:
+                process.call(RETRY_DELAY, again)
+            else:
+                process.call(RETRY_DELAY, lambda: self.deliver(source, KAFKA, lambda: respond(answer)))
 
         def served() -> None:
             try:
@@ -75,9 +94,9 @@ class Network:
             except Exception as e:
                 answer = e
             if isinstance(answer, asyncio.Future):
-                answer.add_done_callback(lambda done: self.deliver(KAFKA, source, lambda: _settle(reply, _of(done))))
+                answer.add_done_callback(lambda done: respond(_of(done)))
             else:
-                self.deliver(KAFKA, source, lambda: _settle(reply, answer))
+                respond(answer)
 
         self.deliver(source, KAFKA, served)
         return await reply

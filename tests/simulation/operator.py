@@ -26,11 +26,19 @@ class Operator:
             self._random, carried_out = self._world.choices.next("operator")
             pause = self._random.random() * 10
             if carried_out:
-                await self._put(self._any(), _VERBS[int(self._random.random() * len(_VERBS))])
+                verb = _VERBS[int(self._random.random() * len(_VERBS))]
+                self._world.trace.counts[f"{verb} acknowledged"] += await self._put(self._any(), verb)
             await asyncio.sleep(pause)
 
     async def end(self) -> None:
-        """All workers accept work, or all but one."""
+        """All workers accept work, or all but one. In some runs, a worker is started again meanwhile."""
+        if self._random.random() < 0.4:
+            worker = self._workers[int(self._random.random() * len(self._workers))]
+            await asyncio.gather(worker.bounce(0.5), self._drain())
+        else:
+            await self._drain()
+
+    async def _drain(self) -> None:
         for worker in self._workers:
             await self._certainly(worker.name, "uncordon")
         if self._random.random() < 0.3:

@@ -1,7 +1,7 @@
 """The simulated plugin host of a worker (runtime.host.port): sources and sinks whose configuration says what they do.
 
 Keys of a connector: `parts` (how many partitions), `shift` (rotates them over the tasks), `topic`, `version` (in every
-record), `start` (`raise`, or seconds that start() takes)."""
+record), `start` (`raise`, or seconds that start() takes), `fails` (`1`: tasks fail now and then)."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def task_configs(config: Config, max_tasks: int) -> list[dict[str, str]]:
     """The partitions of a connector, divided among its tasks."""
     parts, shift = int(config["parts"]), int(config.get("shift", "0"))
     tasks = min(parts, max_tasks)
-    kept = {key: config[key] for key in ("topic", "version", "topics") if key in config}
+    kept = {key: config[key] for key in ("topic", "version", "topics", "fails") if key in config}
     return [
         {**kept, "task.class": "T", "parts": ",".join(str(p) for p in range(parts) if (p + shift) % tasks == number)}
         for number in range(tasks)

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import logging
 import traceback
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -29,6 +30,9 @@ from tests.simulation.tasks import run_task
 from tests.simulation.trace import Trace
 from tests.simulation.worker import SimWorker, World
 
+MAX_CALLBACKS_IN_A_SECOND = 10_000
+"""Of virtual time; runs without faults of the program reach 3,000."""
+
 
 class Cluster:
     """The world of one seed, with its workers."""
@@ -37,7 +41,7 @@ class Cluster:
         self.loop, self._seed, self._settings = loop, seed, settings
         self.trace = Trace(loop.time, settings.show)
         self.models = Models()
-        network = Network(loop)
+        network = Network(loop, self.trace.counts)
         kafka = Kafka(loop, self.trace)
         groups = ConsumerGroups(kafka)
         self.checks = Checks(self.trace, self.models, exactly_once)
@@ -45,14 +49,17 @@ class Cluster:
         slots = SlotWorld(kafka, groups, network, self.trace, self.checks, run_task)
         self.world = World(
             loop, self.trace, network, kafka, Coordinator(loop, self.trace), Web(loop, network), groups, slots,
-            Choices(seed, settings.only), exactly_once, mixed=seed % 4 == 1,
+            Choices(seed, settings.only), _properties(seed), exactly_once, mixed=seed % 4 == 1,
         )  # fmt: skip
-        self.workers = [SimWorker(f"w{number}", self.world) for number in range(settings.workers)]
+        count = settings.workers or (5 if seed % 11 == 5 else 4 if seed % 5 == 2 else 3)
+        self.trace.counts[f"run with {count} workers"] += 1
+        self.workers = [SimWorker(f"w{number}", self.world) for number in range(count)]
 
     def run(self) -> Result:
         settings = self._settings
         for worker in self.workers:
             worker.start()
+        self.loop.world.spawn(self._watch(), "watch")
         life = self.loop.world.spawn(self._life(settings), "run")
         life.add_done_callback(lambda _: self.loop.stop())
         self.trace.on_many_violations = self.loop.stop
@@ -68,7 +75,15 @@ class Cluster:
             self.trace.violated(f"unhandled error: {error}")
         digest = self.trace.digest(self.loop.steps, self.loop.random.random())
         names = self.world.choices.names
-        return Result(self._seed, self.trace.violations, self.trace.lines, digest, names)
+        return Result(self._seed, self.trace.violations, self.trace.lines, digest, names, self.trace.counts)
+
+    async def _watch(self) -> None:
+        """No loop spins, not even with pauses."""
+        while True:
+            before = self.loop.steps
+            await asyncio.sleep(1.0)
+            if (count := self.loop.steps - before) > MAX_CALLBACKS_IN_A_SECOND:
+                self.trace.violated(f"spins: {count} callbacks in a second")
 
     async def _life(self, settings: Settings) -> None:
         world = self.world
@@ -76,7 +91,7 @@ class Cluster:
         clients = [Client(self.models[name], kind, world, self.workers) for name, kind in kinds.items()]
         operator = Operator(world, self.workers)
         await asyncio.sleep(2.0)
-        faults = Faults(world, self.workers, settings.kinds, 1.5 + world.choices.random("faults").random() * 4)
+        faults = Faults(world, self.workers, settings.kinds, 1.2 + world.choices.random("faults").random() * 3)
         work = [client.work(settings.seconds) for client in clients]
         await asyncio.gather(faults.work(settings.seconds), operator.work(settings.seconds), *work)
         await Ending(world, self.workers, clients, operator, self.checks).work()
@@ -86,10 +101,10 @@ class Cluster:
 class Settings:
     """What may differ between runs besides the seed."""
 
-    workers: int = 3
+    workers: int = 0  # 0: three to five, by the seed
     kinds: Sequence[str] = KINDS
     show: bool = False
-    seconds: float = 22.0
+    seconds: float = 18.0
     only: Collection[str] | None = None
     """The requests and faults that are carried out (choices.py); None: all."""
 
@@ -102,6 +117,8 @@ class Result:
     digest: str
     choices: Sequence[str]
     """The names of all requests and faults (choices.py)."""
+    counts: Counter[str]
+    """How often each kind of coverage.py occurred."""
 
 
 class _Unexpected(logging.Handler):
@@ -118,6 +135,11 @@ class _Unexpected(logging.Handler):
             self._trace.violated(f"{host} logs an unexpected error: {record.getMessage()}\n{what}")
         else:
             self._trace.add(f"{host} logs {record.levelname}: {record.getMessage()}")
+
+
+def _properties(seed: int) -> dict[str, str]:
+    """Session keys are renewed in some runs."""
+    return {"inter.worker.key.ttl.ms": "8000"} if seed % 5 == 3 else {}
 
 
 def run(seed: int, settings: Settings = Settings()) -> Result:

@@ -174,12 +174,14 @@ class SimSlot:
             if not (run.stopping or run.revoked):
                 await self.world.run(run)
         except RevokedError:
-            pass
+            self.world.trace.counts["task revoked"] += 1
         except HandedBack as e:
             if not (run.stopping or run.revoked):
+                self.world.trace.counts["task handed back"] += 1
                 run.state("UNASSIGNED", str(e))
         except Exception as e:  # the task fails with any error
             if not run.revoked:
+                self.world.trace.counts["task failed"] += 1
                 run.state("FAILED", repr(e))
         run.ended = True
         self.world.checks.ended(run)

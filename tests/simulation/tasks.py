@@ -37,7 +37,7 @@ class _Task:
         config = run.spec["config"]
         self._parts = [int(p) for p in config.get("parts", "").split(",") if p]
         self._topic = config.get("topic", "")
-        self._version = config.get("version", "")
+        self._version, self._fails = config.get("version", ""), config.get("fails") == "1"
 
     async def _ask(self, action: Any) -> Any:
         try:
@@ -56,8 +56,10 @@ class _Task:
                 await run.pause(3600.0)
                 continue
             run.check()
+            if self._fails and self._random.random() < 0.1:
+                raise RuntimeError("the system behind the connector refuses")
             await self._step()
-            await run.pause(0.1 + self._random.random() * 0.7)
+            await run.pause(0.1 + self._random.random() * 1.1)
 
     async def _step(self) -> None: ...
 

@@ -1,8 +1,9 @@
-"""What happened in a run: one line for each event, and the digest of all of them."""
+"""What happened in a run: one line for each event, the digest of all of them, and how often each kind occurred."""
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable
 
 MANY = 3
@@ -16,6 +17,8 @@ class Trace:
         self._clock, self._show = clock, show
         self.lines: list[str] = []
         self.violations: list[str] = []
+        self.counts: Counter[str] = Counter()
+        """Occurrences of the kinds of coverage.py."""
         self.on_many_violations: Callable[[], None] = lambda: None
 
     def add(self, what: str) -> None:

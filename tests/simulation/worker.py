@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -56,6 +57,7 @@ class World:
     groups: ConsumerGroups
     slots: SlotWorld
     choices: Choices
+    properties: Mapping[str, str]
     exactly_once: bool = True
     mixed: bool = False
     """Some workers are older: see `SimMember` and `_without_revisions()`."""
@@ -113,6 +115,16 @@ class SimWorker:
             self._world.trace.add(f"{self.name} is terminated")
             self.process.spawn(self._stop(self.process), "stop")
 
+    async def bounce(self, pause: float) -> None:
+        """End in order, and start again after this pause."""
+        process = self.process
+        self.terminate()
+        while process is not None and process.alive:  # noqa: ASYNC110 - a process has no event
+            await asyncio.sleep(0.5)
+        await asyncio.sleep(pause)
+        if not self.running:
+            self.start()
+
     def freeze(self, frozen: bool) -> None:
         if self.process is not None and self.process.alive:
             self._world.trace.add(f"{self.name} {'freezes' if frozen else 'continues'}")
@@ -121,9 +133,10 @@ class SimWorker:
     async def _run(self, process: Process, pid: int) -> None:
         world = self._world
         support = "enabled" if world.exactly_once else "disabled"
-        config = worker_config.distributed({**PROPERTIES, "exactly.once.source.support": support})
+        config = worker_config.distributed({**PROPERTIES, **world.properties, "exactly.once.source.support": support})
         times = Times(config.session_timeout, config.heartbeat, config.rebalance_timeout)
         older = world.mixed and world.choices.random(f"version of {self.name} {pid}").random() < 0.5
+        world.trace.counts["worker of an older version"] += older
         member = SimMember(
             world.coordinator, world.network, process, world.loop, times, pid, lambda other: other in world.pids,
             older,

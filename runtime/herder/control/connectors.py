@@ -215,9 +215,11 @@ class Connectors:
             loop.restart(connector, tasks)
 
     def report_again(self, name: str) -> None:
-        """Another worker has reported states of this connector, maybe of units that this worker runs, or of tasks that
-        do not exist any more."""
-        self._board.report_again(name, partial(self._group.owns, name))
+        """Another worker has reported or removed states of this connector, maybe of units that this worker runs, or of
+        tasks that do not exist any more."""
+        stored = self._configs.connector(name)
+        units = () if stored is None else range(CONNECTOR, len(stored.tasks))
+        self._board.report_again(name, lambda unit: unit in units and self._group.owns(name, unit))
         self._remove_ghosts(name)
 
     def remove_ghosts(self) -> None:

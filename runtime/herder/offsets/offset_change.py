@@ -182,8 +182,7 @@ class OffsetChanges:
 
     async def _take_each_step(self, intent: PlannedChange) -> None:
         for name, step in self._steps(intent):
-            if not self._leads():
-                raise BrokerUnavailable(_DEPOSED.format(name=intent.connector))
+            await self._check_in_charge(intent)
             try:
                 await step(intent)
             except BrokerUnavailable:
@@ -191,10 +190,19 @@ class OffsetChanges:
             except Conflict:  # this worker does not lead any more: the next leader carries out the planned change
                 raise BrokerUnavailable(_DEPOSED.format(name=intent.connector)) from None
             except KafkaProblem as e:
+                await self._check_in_charge(intent)  # another worker may have finished the change: its tasks run
                 await self._roll_back(intent)
                 await self._journal.drop(intent)
                 raise StepRefused(name, e) from None
+        await self._check_in_charge(intent)
         await self._end(intent)
+
+    async def _check_in_charge(self, intent: PlannedChange) -> None:
+        """BrokerUnavailable if another worker leads, or has finished the change while this one was frozen. Nothing
+        fences requests to consumer groups, nor any write of workers without transactions."""
+        await self._journal.read_to_end()
+        if not self._leads() or not self._is_pending(intent):
+            raise BrokerUnavailable(_DEPOSED.format(name=intent.connector))
 
     async def _end(self, intent: PlannedChange) -> None:
         if intent.action is OffsetAction.HALT:

@@ -75,19 +75,25 @@ class StatusBoard:
         self._listener(task.connector, task.task, state, trace, restartable)
 
     def report_again(self, name: str, owns: Callable[[int], bool]) -> None:
-        """Repeat this worker's reports about a connector and its tasks that another worker has replaced by UNASSIGNED:
-        a worker that was frozen may hand over only after its successor has reported. `owns` tells whether this worker
-        owns a task, or the connector itself (protocol.CONNECTOR)."""
+        """Repeat this worker's reports about a connector and its tasks that another worker has replaced or removed. A
+        worker that was frozen or cut off from Kafka may hand over, report, or remove what it takes for the remains of
+        a deleted connector only after its successor has reported. `owns` tells whether this worker owns a task, or the
+        connector itself (protocol.CONNECTOR)."""
         tasks = self._statuses.task_statuses(name)
         for unit, own in self._own.get(name, {}).items():
             last = self._statuses.connector_status(name) if unit == CONNECTOR else tasks.get(unit)
-            if last is None or last.worker_id == self._worker_id or last.state is not State.UNASSIGNED:
-                continue
-            if own.state is not State.UNASSIGNED and owns(unit):
+            if own.state is not State.UNASSIGNED and self._is_outdated(last) and owns(unit):
                 if unit == CONNECTOR:
                     self.connector(name, own.state, own.version, own.trace)
                 else:
                     self.task(TaskId(name, unit), own.state, own.version, own.trace)
+
+    def _is_outdated(self, last: StatusRecord | None) -> bool:
+        """Whether the status of a unit that this worker owns is that of an earlier owner, or was removed by one."""
+        if last is None:
+            return True
+        is_earlier = last.state is State.UNASSIGNED or last.generation < self._generation
+        return last.worker_id != self._worker_id and is_earlier
 
     def lost(self, name: str, task: int | None, last: StatusRecord) -> None:
         """Report UNASSIGNED for a connector or task whose worker has ended. The status still names that worker, which

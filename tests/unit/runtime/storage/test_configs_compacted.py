@@ -119,6 +119,18 @@ async def test_a_config_that_no_task_configs_follow_does_not_cost_the_tasks(
     assert tasks(one.late()) == tasks(one.live) == ({"n": "0"}, {"n": "1"})
 
 
+async def test_a_connector_whose_start_failed_still_has_its_tasks_when_it_is_changed_again() -> None:
+    """Compaction has removed the connector's record from before its tasks, not the one whose start failed."""
+    one = Topic()
+    await one.live.put_connector("c", CONFIG)
+    await one.live.put_tasks("c", [{"n": "0"}])
+    await one.live.put_connector("c", {**CONFIG, "start": "fails"})
+    failed = len(one.log.written)
+    await one.live.put_target_state("c", TargetState.PAUSED)
+    await one.live.put_connector("c", {**CONFIG, "start": "works"})
+    assert tasks(one.late(compacted=failed)) == tasks(one.live) == ({"n": "0"},)
+
+
 @pytest.mark.parametrize("seed", range(100))
 async def test_late_readers_agree_with_live_readers(seed: int) -> None:
     chance, one = random.Random(seed), Topic(mixed=seed % 3 == 0)

@@ -13,7 +13,7 @@ from runtime.herder.errors import Conflict
 from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.stored_offsets import StoredOffsets
-from runtime.kafka.errors import BrokerUnavailable
+from runtime.kafka.errors import BrokerUnavailable, GroupError
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.journal import OffsetAction, OffsetJournal, PlannedChange
@@ -172,3 +172,35 @@ async def test_a_creation_of_a_former_leader_is_not_refused_but_finished_later(r
     assert await rig.changes.finish()
     assert rig.configs.names() == ["a"] and await rig.position("a") == 5
     rig.changes.close()
+
+
+@pytest.mark.parametrize("point", ["before the first step", "in the first step"])
+async def test_a_change_that_the_next_leader_has_finished_is_neither_continued_nor_rolled_back(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    """The former leader was frozen meanwhile, and does not know yet that another worker leads."""
+    intent = PlannedChange("a", OffsetAction.CREATE, (({"filename": "f"}, {"position": 5}),), (), config={})
+
+    async def finished_elsewhere() -> None:
+        await rig.configs.put_connector("a", {})
+        await rig.stored_offsets.set("a", None, (({"filename": "f"}, {"position": 900}),))  # the tasks read on
+        await rig.journal.done(intent)
+
+    async def wipe(name: str, group: str | None) -> None:
+        await finished_elsewhere()
+        raise GroupError("group connect-a has members")
+
+    if point == "in the first step":
+        monkeypatch.setattr(rig.stored_offsets, "wipe", wipe)
+    else:
+        begin = rig.journal.begin
+
+        async def begun(planned: PlannedChange) -> None:
+            await begin(planned)
+            await finished_elsewhere()
+
+        monkeypatch.setattr(rig.journal, "begin", begun)
+    with pytest.raises(BrokerUnavailable, match="is finished later"):
+        await rig.changes.carry_out(intent)
+    rig.changes.close()
+    assert await rig.position("a") == 900

@@ -118,3 +118,22 @@ async def test_a_worker_reports_again_what_a_late_report_of_its_predecessor_has_
     statuses.put_connector("c", later)
     board.report_again("c", lambda unit: True)
     assert statuses.connector_status("c") == later, "this worker has handed over, too"
+
+
+async def test_a_worker_reports_again_what_a_worker_of_an_earlier_generation_has_replaced_or_removed() -> None:
+    """The write of a worker that was cut off from Kafka, or frozen, arrives when the next owner has reported."""
+    statuses = StatusStore(TestLogs(), topic("statuses"))
+    board = StatusBoard(statuses, EventLog(), "w:1", Secrets(), lambda name: None)
+    board.joined(3)
+    board.connector("c", State.RUNNING, "1")
+    for task in range(3):
+        board.task(TaskId("c", task), State.RUNNING, "1")
+    earlier, later = (StatusRecord(State.RUNNING, None, "w:2", generation) for generation in (2, 4))
+    statuses.remove_connector("c")
+    statuses.put_task(TaskId("c", 0), earlier)
+    statuses.put_task(TaskId("c", 1), later)
+    statuses.remove_task(TaskId("c", 2))
+    board.report_again("c", lambda unit: True)
+    ours = StatusRecord(State.RUNNING, None, "w:1", 3, "1")
+    assert statuses.connector_status("c") == ours
+    assert statuses.task_statuses("c") == {0: ours, 1: later, 2: ours}
