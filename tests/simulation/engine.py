@@ -104,6 +104,8 @@ class SimPipe:
 class SimDriver:
     """Keeps the slots running while its worker's process lives."""
 
+    trouble = ""
+
     generation, folder, pid, ready = 1, "", 1, True
 
     def __init__(self, engine: SimEngine, slots: int, process: Process, loop: SimLoop, world: SlotWorld) -> None:
