@@ -104,9 +104,7 @@ class SimPipe:
 class SimDriver:
     """Keeps the slots running while its worker's process lives."""
 
-    trouble = ""
-
-    generation, folder, pid, ready = 1, "", 1, True
+    generation, folder, pid, ready, trouble = 1, "", 1, True, ""
 
     def __init__(self, engine: SimEngine, slots: int, process: Process, loop: SimLoop, world: SlotWorld) -> None:
         self._engine, self._process, self._loop, self._world = engine, process, loop, world
