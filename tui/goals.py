@@ -10,6 +10,16 @@ TIME_LIMIT = 60.0  # seconds from acceptance to the observed state
 RESTART_DELAY = 1.0  # seconds in which the observed state may be older than the restart
 FAILURE_DELAY = 2.0  # seconds in which an observed failure may be older than the request
 SETTLING = 10.0  # seconds in which a connector that was RUNNING may still fail because of the operation
+RESTARTS = ("restart", "restart task")  # verbs whose goal may be the state before the request
+
+
+def part(seen: Connector, number: int | None) -> Connector:
+    """The connector with only the task of this number, which does not depend on others; for None all of it."""
+    if number is None:
+        return seen
+    tasks = tuple(task for task in seen.tasks if task.id == number)
+    state = "RUNNING" if seen.state == "FAILED" else seen.state
+    return seen._replace(tasks=tasks, task_configs=1, state=state, trace="")
 
 
 def reached(seen: Connector | None, goal: str) -> bool:

@@ -37,14 +37,6 @@ class Goal(NamedTuple):
     connector: str = ""  # its name, if it is not that of the target
     task: int | None = None
 
-    def part(self, seen: model.Connector) -> model.Connector:
-        """The connector as far as the goal concerns it."""
-        if self.task is None:
-            return seen
-        tasks = tuple(task for task in seen.tasks if task.id == self.task)
-        state = "RUNNING" if seen.state == "FAILED" else seen.state
-        return seen._replace(tasks=tasks, task_configs=1, state=state, trace="")
-
 
 class _Watched:
     """A target, its last state, and when it reached its goal."""
@@ -66,7 +58,7 @@ class _Watched:
 
     def look(self, seen: model.Connector, waited: float, settle: float) -> TargetOutcome | None:
         """The outcome, once it is known; `waited`: seconds since the response."""
-        self.seen = seen = self.goal.part(seen)
+        self.seen = seen = goals.part(seen, self.goal.task)
         remains = self.goal.state == STARTED and seen.state in ("PAUSED", "STOPPED")
         state = "RUNNING" if self.goal.state == STARTED else self.goal.state
         if remains or (goals.reached(seen, state) and state != "RUNNING"):

@@ -121,16 +121,24 @@ class RestartTask(ChangingCommand):
         )
 
     async def run(self, context: CommandContext) -> Result:
-        name, _, number = self.task.rpartition("/")
+        name = self.task.rpartition("/")[0]
         if self.dry_run:
-            return await self._preview(context, name, int(number))
+            return await self._preview(context, name, self.number)
 
         async def act(task: str) -> TargetOutcome:
-            await context.cluster.connect.restart_task(name, int(number))
+            await self.request(context, name)
             return TargetOutcome(task, "restarted")
 
         result = await for_each([self.task], act)
-        return await settled(context, result, {self.task: Goal(STARTED, name, int(number))}, self.settle)
+        return await settled(context, result, {self.task: Goal(STARTED, name, self.number)}, self.settle)
+
+    @property
+    def number(self) -> int:
+        return int(self.task.rpartition("/")[2])
+
+    async def request(self, context: CommandContext, name: str) -> None:
+        """Sends the request for the task of this connector. Raises HeadraceError."""
+        await context.cluster.connect.restart_task(name, self.number)
 
     async def _preview(self, context: CommandContext, name: str, number: int) -> Result:
         tasks = model.connector(name, await context.cluster.connect.status(name)).tasks

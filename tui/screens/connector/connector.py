@@ -19,11 +19,11 @@ from tui.screens.base import stack_traces
 from tui.screens.base.pane import Pane
 from tui.screens.base.program import copy
 from tui.screens.config.pane import ConfigPane
-from tui.screens.connector import task_table
 from tui.screens.connector.events import EventsPane, LogPane
 from tui.screens.connector.metrics import MetricsPane
 from tui.screens.connector.overview_pane import OverviewPane
 from tui.screens.connector.pages import PAGES
+from tui.screens.connector.task_table import TaskTable
 from tui.screens.connector.topics import TopicsPane
 from tui.screens.offsets.pane import OffsetsPane
 from tui.screens.services.cluster_services import ClusterServices
@@ -91,7 +91,7 @@ class ConnectorView(Vertical):
         yield Tabs(PAGES)
         with ContentSwitcher(initial="overview"):
             yield OverviewPane(self.services, self.notices)
-            yield Grid(task_table.COLUMNS, id="tasks")
+            yield TaskTable()
             yield ConfigPane(self.services)
             yield TracePager(self.services)
             yield OffsetsPane(self.services)
@@ -171,7 +171,7 @@ class ConnectorView(Vertical):
         if self.page == "trace":
             self.query_one(TracePager).set_connector(shown, top=top)
         elif self.page == "tasks":
-            task_table.fill(self.query_one("#tasks", Grid), shown)
+            self.query_one(TaskTable).set_connector(shown)
         elif (pane := self.pane) is not None and pane.is_open:
             pane.draw()
 

@@ -19,7 +19,7 @@ from tui.screens.base import program, reading
 from tui.screens.base.dialog import Dialog
 from tui.screens.home.base import HomeBase
 from tui.screens.offsets.interrupted_changes import InterruptedChanges, InterruptedDialog
-from tui.screens.operations.actions import ACTIONS, ConnectorAction
+from tui.screens.operations.actions import ACTIONS, ConnectorAction, restart_of
 from tui.screens.operations.operation_runner import OperationRunner, summary
 from tui.screens.services.cluster_services import ClusterServices
 from tui.screens.services.operations import Phase
@@ -57,7 +57,13 @@ class HomeController:
 
     def act(self, name: str, connector: Connector) -> None:
         """Applies the verb of a key, such as `stop`, to one connector."""
-        action = ACTIONS[name]
+        self._ask(ACTIONS[name], connector)
+
+    def restart_task(self, task: int, connector: Connector) -> None:
+        """Restarts one task of a connector."""
+        self._ask(restart_of(task), connector)
+
+    def _ask(self, action: ConnectorAction, connector: Connector) -> None:
         if running := self.home.operations.pending(connector.name):
             self.home.report(f"{running.title} is still under way", "warn")
         elif why := action.needs(connector):
@@ -67,7 +73,7 @@ class HomeController:
             self.home.do(self._act(action, connector, answer))
 
     async def _act(self, action: ConnectorAction, connector: Connector, answer: Future[bool] | None) -> None:
-        if answer is not None and not await self.agreed(answer, f"{action.name} {connector.name}"):
+        if answer is not None and not await self.agreed(answer, f"{action.name} {action.target(connector)}"):
             return
         now = self.home.snapshot_of(connector.name)
         if now is None:
@@ -82,7 +88,7 @@ class HomeController:
         where = f" on {profile.label}" if profile.production else ""
         name = connector.name if action.danger is Danger.NAME else ""
         return Dialog(
-            f"{action.name} {connector.name}{where}?", body, action.name, name=name, danger=profile.production
+            f"{action.name} {action.target(connector)}{where}?", body, action.name, name=name, danger=profile.production
         )
 
     # Commands

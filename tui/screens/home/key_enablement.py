@@ -17,6 +17,7 @@ CHANGES = (
     "forget",
     "set_by_time",
     "create",
+    "restart_task",
 )  # actions that only lead to changes
 
 
@@ -98,6 +99,8 @@ class KeyEnablement:
 
             connector = home.target()
             return connector is None or bool(ACTIONS[action[5:-2]].needs(connector))
+        if action == "restart_task":
+            return self.is_idle("act('restart')")
         if action == "failing_record":  # rarely needed: only the help shows it
             return True
         if action == "trace":

@@ -29,6 +29,7 @@ from tui.widgets.bars import Counters, KeyBar, StatusBar, TitleBar
 
 if TYPE_CHECKING:
     from tui.screens.connector.connector import ConnectorView
+    from tui.screens.connector.task_table import TaskTable
     from tui.screens.home.between_contexts import BetweenContexts
     from tui.screens.home.bulk_actions import BulkActions
     from tui.screens.home.controller import HomeController
@@ -247,6 +248,11 @@ class Home(ListAndPage):
             self.bulk.act(name)
         elif not self._is_unavailable(f"act('{name}')") and self.services is not None and (connector := self.target()):
             self.controller.act(name, connector)
+
+    def on_task_table_restart_wanted(self, event: TaskTable.RestartWanted) -> None:
+        event.stop()
+        if connector := self.snapshot_of(event.connector):
+            self.controller.restart_task(event.task, connector)
 
     def action_bulk(self) -> None:
         self.bulk.menu()

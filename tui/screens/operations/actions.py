@@ -1,4 +1,4 @@
-"""The verbs of the keys for one connector: stop, pause, resume, restart, delete."""
+"""The verbs of the keys for one connector: stop, pause, resume, restart, delete; and for one task: restart."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from typing import NamedTuple
 
 from tui.client.versions import Feature
 from tui.commands.base import Danger
-from tui.commands.connectors.lifecycle import Delete, Pause, Restart, Resume, Stop
+from tui.commands.connectors.lifecycle import Delete, Pause, Restart, RestartTask, Resume, Stop
 from tui.commands.context import CommandContext
 from tui.commands.targets import is_glob
+from tui.goals import RESTARTS
 from tui.model import Connector
+
+Verb = Stop | Pause | Resume | Restart | RestartTask | Delete
 
 
 class ConnectorAction(NamedTuple):
@@ -20,12 +23,13 @@ class ConnectorAction(NamedTuple):
     dialog shows `effect` and `otherwise`, an alternative."""
 
     name: str
-    command: type[Stop | Pause | Resume | Restart | Delete]
+    command: type[Verb]
     goal: str
     doing: str
     effect: str
     otherwise: str = ""
     instead: str = ""  # the key for versions of Connect that cannot do it
+    task: int | None = None  # the id, if the verb concerns a single task
 
     @property
     def danger(self) -> Danger:
@@ -41,7 +45,7 @@ class ConnectorAction(NamedTuple):
             return f"{connector.name} is already RUNNING" + (
                 "; R restarts the failed tasks" if connector.failed else ""
             )
-        if self.name == "restart" and connector.state in ("STOPPED", "PAUSED"):
+        if self.name in RESTARTS and connector.state in ("STOPPED", "PAUSED"):
             return f"{connector.name} is {connector.state}: a restart would not change that; r resumes it"
         return ""
 
@@ -50,8 +54,14 @@ class ConnectorAction(NamedTuple):
         reason = missing(self.command.needs) if self.command.needs is not None else ""
         return f"{reason}; {self.instead}" if reason and self.instead else reason
 
-    def build(self, connector: Connector) -> Stop | Pause | Resume | Restart | Delete:
+    def target(self, connector: Connector) -> str:
+        """The name of the connector, or of its task: NAME/ID."""
+        return connector.name if self.task is None else f"{connector.name}/{self.task}"
+
+    def build(self, connector: Connector) -> Verb:
         """The command. A restart includes the tasks: all, or only the failed ones if any has failed."""
+        if self.command is RestartTask:
+            return RestartTask(task=self.target(connector))
         if self.command is Restart:
             return Restart(names=(connector.name,), tasks="FAILED" if connector.overall == "FAILED" else "ALL")
         return self.command(names=(connector.name,))
@@ -63,7 +73,8 @@ class ConnectorAction(NamedTuple):
     def script_line(self, connector: Connector) -> str:
         """The script line that does the same."""
         options = " -t " + ("FAILED" if connector.overall == "FAILED" else "ALL") if self.name == "restart" else ""
-        name = quote(escape(connector.name) if is_glob(connector.name) else connector.name)
+        target = self.target(connector)
+        name = quote(escape(target) if self.task is None and is_glob(target) else target)
         if name.startswith("-"):
             return f"{self.command.verb}{options} -- {name}"
         return f"{self.command.verb} {name}{options}"
@@ -90,3 +101,10 @@ ACTIONS = {
         ),
     )
 }
+
+
+def restart_of(task: int) -> ConnectorAction:
+    """The restart of one task of a connector."""
+    return ConnectorAction(
+        "restart task", RestartTask, "RUNNING", "restarting", "Restarts this task; other tasks continue.", task=task
+    )

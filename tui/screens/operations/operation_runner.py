@@ -33,7 +33,12 @@ class OperationRunner:
     async def act(self, action: ConnectorAction, connector: Connector) -> Operation:
         """A verb for one connector. Returns when the cluster has responded, before the new state is observed."""
         operation = self.operations.begin(
-            action.name, connector.name, goal=action.goal, lines=(action.script_line(connector),), doing=action.doing
+            action.name,
+            connector.name,
+            goal=action.goal,
+            lines=(action.script_line(connector),),
+            doing=action.doing,
+            task=action.task,
         )
         connect = self.connection.recording_client(
             operation.calls.append, lambda text: self.operations.note(operation, text)

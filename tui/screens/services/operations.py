@@ -13,11 +13,13 @@ from tui.cluster.snapshot import Snapshot
 from tui.goals import (
     FAILURE_DELAY,
     RESTART_DELAY,
+    RESTARTS,
     SETTLING,
     TIME_LIMIT,
     cause,
     described,
     described_goal,
+    part,
     reached,
 )
 from tui.scrubbing import scrubbed, without_user
@@ -25,6 +27,7 @@ from tui.scrubbing import scrubbed, without_user
 if TYPE_CHECKING:
     from tui.client.calls import ApiCall
     from tui.errors import HeadraceError
+    from tui.model import Connector
 
 
 class Phase(Enum):
@@ -65,6 +68,7 @@ class Operation:
     lines: tuple[str, ...]  # the script lines that do the same
     doing: str  # shown in the list meanwhile, for example `stopping`
     started: float
+    task: int | None = None  # the task of the target, if it is the only one concerned
     phase: Phase = Phase.REQUESTED
     accepted_at: float = 0.0
     notes: list[tuple[float, str]] = field(default_factory=list)
@@ -74,7 +78,7 @@ class Operation:
 
     @property
     def title(self) -> str:
-        return f"{self.verb} {self.target}"
+        return f"{self.verb} {self.target}" + ("" if self.task is None else f"/{self.task}")
 
     @property
     def last(self) -> str:
@@ -102,8 +106,17 @@ class Operations:
         self._open: dict[int, Operation] = {}  # by id, so that drawing a row does not search the whole log
         self._settling: dict[str, tuple[Operation, float]] = {}  # by connector; when it was observed RUNNING
 
-    def begin(self, verb: str, target: str, *, goal: str = "", lines: tuple[str, ...] = (), doing: str) -> Operation:
-        operation = Operation(len(self.log) + 1, verb, target, goal, lines, doing, self._clock())
+    def begin(
+        self,
+        verb: str,
+        target: str,
+        *,
+        goal: str = "",
+        lines: tuple[str, ...] = (),
+        doing: str,
+        task: int | None = None,
+    ) -> Operation:
+        operation = Operation(len(self.log) + 1, verb, target, goal, lines, doing, self._clock(), task)
         self.log.append(operation)
         self._open[operation.id] = operation
         self._settling.pop(target, None)
@@ -151,9 +164,9 @@ class Operations:
 
     def _look(self, operation: Operation, snapshot: Snapshot) -> None:
         now, heard_at = self._clock(), snapshot.link.heard_at or 0.0
-        seen = snapshot.connectors.get(operation.target)
+        seen = _seen(operation, snapshot)
         waited = now - operation.accepted_at
-        if operation.verb == "restart" and waited < RESTART_DELAY:
+        if operation.verb in RESTARTS and waited < RESTART_DELAY:
             return
         # An event may arrive before the response to the request that caused it.
         fresh = heard_at >= operation.accepted_at or snapshot.since.get(operation.target, 0.0) >= operation.started
@@ -172,11 +185,11 @@ class Operations:
 
     def _look_again(self, operation: Operation, snapshot: Snapshot, waited: float) -> None:
         """A start may fail a moment after the connector was RUNNING: with its first records, for example."""
-        seen = snapshot.connectors.get(operation.target)
+        seen = _seen(operation, snapshot)
         if seen is None or waited > SETTLING:
             del self._settling[operation.target]
         elif seen.overall == "FAILED":
-            again = "again " if operation.verb == "restart" else ""
+            again = "again " if operation.verb in RESTARTS else ""
             text = f"failed {again}after {max(waited, 1):.0f} s: {described(seen)}{cause(seen)}; t shows the trace"
             self._end(operation, Phase.FAILED, text)
             del self._settling[operation.target]
@@ -189,3 +202,9 @@ class Operations:
     def _end(self, operation: Operation, phase: Phase, text: str) -> None:
         self._open.pop(operation.id, None)
         self._step(operation, phase, text)
+
+
+def _seen(operation: Operation, snapshot: Snapshot) -> Connector | None:
+    """The connector of the operation, as far as the operation concerns it; None if it does not exist."""
+    connector = snapshot.connectors.get(operation.target)
+    return connector and part(connector, operation.task)

@@ -10,7 +10,7 @@ from tests.unit.tui.screens.builders import connector
 from tui.commands.offsets.altering import PatchOffsets
 from tui.commands.targets import matches
 from tui.screens.home import Home
-from tui.screens.operations.actions import ACTIONS
+from tui.screens.operations.actions import ACTIONS, restart_of
 from tui.script.grammar import parse
 
 
@@ -32,3 +32,10 @@ def test_the_copied_script_line_selects_only_this_connector() -> None:
             command: Any = parse(action.script_line(connector(name)))
             assert command is not None
             assert matches(name, command.names) and not matches(name + "x", command.names)
+
+
+def test_the_script_line_of_a_task_names_it() -> None:
+    for name in ("orders", "-tz", "--yes", "a b", "it's", "a*[x]", "ü"):
+        command: Any = parse(restart_of(1).script_line(connector(name)))
+        assert command is not None and command.task == f"{name}/1"
+    assert "is PAUSED" in restart_of(1).needs(connector("one", "PAUSED"))

@@ -67,6 +67,26 @@ def test_a_connector_that_fails_a_moment_after_it_was_running_has_failed(verb: s
     assert operation.last == f"{text}: FAILED, 0/1 tasks, 1 failed: boom; t shows the trace"
 
 
+def test_the_restart_of_a_task_observes_this_task_alone() -> None:
+    now = [100.0]
+    log = Operations(lambda: now[0], lambda operation: None)
+
+    def see(*tasks: str) -> None:
+        log.observe(Snapshot({"c": connector("c", tasks=tasks)}, link=ClusterLink(LinkState.POLLING, now[0])))
+
+    operation = log.begin("restart task", "c", goal="RUNNING", doing="restarting", task=1)
+    log.accepted(operation)
+    see("FAILED", "RUNNING")
+    assert phase(operation) is Phase.ACCEPTED, "the state may be older than the restart"
+    now[0] += 2
+    see("FAILED", "RUNNING")
+    assert phase(operation) is Phase.OBSERVED and operation.title == "restart task c/1"
+    assert operation.last == "observed: RUNNING, 1/1 tasks after 2.0 s"
+    now[0] += 3
+    see("RUNNING", "FAILED")
+    assert phase(operation) is Phase.FAILED and operation.last.startswith("failed again after 3 s: FAILED")
+
+
 def test_a_later_failure_is_not_the_operations() -> None:
     now = [100.0]
     log = Operations(lambda: now[0], lambda operation: None)

@@ -1,0 +1,97 @@
+"""The tasks page: R restarts the task under the cursor, and the operation shows whether it fails again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.console.console import Console, console
+from tests.support.servers.stub_worker import LIST, Raw, listed, stub_worker
+from tui.screens.base.dialog import Dialog
+from tui.screens.services.operations import Operation, Phase
+from tui.widgets.bars import KeyBar
+
+RESTART = ("POST", "/connectors/orders/tasks/1/restart")
+
+
+@pytest.fixture(autouse=True)
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def orders(*states: str, connector: str = "RUNNING") -> dict[str, Any]:
+    """The list with the connector `orders`, whose tasks have these states."""
+    entry = listed("orders", connector)
+    trace = "java.lang.IllegalStateException: disk full\n\tat a.b.C.put(C.java:1)"
+    entry["status"]["tasks"] = [
+        {"id": number, "state": state, "worker_id": "w:8083", "trace": trace if state == "FAILED" else ""}
+        for number, state in enumerate(states)
+    ]
+    return {"orders": entry}
+
+
+def answers(*states: str, connector: str = "RUNNING") -> dict[str, Any]:
+    return {
+        "/": {"version": "4.3.0", "commit": "x", "kafka_cluster_id": "k"},
+        LIST: orders(*states, connector=connector),
+        " ".join(RESTART): Raw(b"", 204),
+    }
+
+
+def keys(seen: Console) -> str:
+    return seen.app.screen.query_one(KeyBar).line(seen.app.screen.query_one(KeyBar)._useful(), 300).plain
+
+
+async def restarted(seen: Console) -> Operation:
+    """Restarts task 1 with the keys, and returns the operation."""
+    await seen.go("orders")
+    await seen.press("enter", "2", "down")
+    assert "R restart task" in keys(seen)
+    await seen.press("R")
+    await seen.sees("restart task orders/1?")
+    await seen.confirm("y")
+    await seen.until(lambda: seen.home.operations.log)
+    return seen.home.operations.log[-1]
+
+
+async def test_a_task_that_fails_again() -> None:
+    async with stub_worker(answers("FAILED", "FAILED")) as worker, console(worker.url, 120, 30) as seen:
+        operation = await restarted(seen)
+        await worker.received(*RESTART)
+        worker.answers[LIST] = orders("FAILED", "RUNNING")
+        await seen.until(lambda: operation.phase is Phase.OBSERVED)
+        assert operation.last.startswith("observed: RUNNING, 1/1 tasks"), "the other task stays FAILED"
+        worker.answers[LIST] = orders("FAILED", "FAILED")
+        await seen.sees("failed again after", "disk full")
+        assert operation.phase is Phase.FAILED and operation.lines == ("restart task orders/1",)
+        assert [request for request in worker.seen if request[0] != "GET"] == [RESTART]
+
+
+async def test_on_other_pages_the_key_restarts_the_connector() -> None:
+    async with stub_worker(answers("RUNNING", "RUNNING")) as worker, console(worker.url, 120, 30) as seen:
+        await seen.go("orders")
+        await seen.press("enter", "1")
+        assert "R restart" in keys(seen) and "R restart task" not in keys(seen)
+        await seen.press("R")
+        await seen.sees("restart orders?")
+        await seen.press("escape")
+
+
+async def test_a_read_only_context_and_a_paused_connector_refuse() -> None:
+    async with stub_worker(answers("RUNNING", "RUNNING")) as worker:
+        async with console(worker.url, 120, 30, read_only=True, name="prod") as seen:
+            await seen.go("orders")
+            await seen.press("enter", "2")
+            assert "restart task" not in keys(seen)
+            await seen.press("R")
+            await seen.sees("restart task refused: the context prod is read-only")
+        worker.answers[LIST] = orders("PAUSED", "PAUSED", connector="PAUSED")
+        async with console(worker.url, 120, 30) as seen:
+            await seen.go("orders")
+            await seen.press("enter", "2", "R")
+            await seen.sees("orders is PAUSED: a restart would not change that")
+            assert not isinstance(seen.app.screen, Dialog)
+        assert not [request for request in worker.seen if request[0] != "GET"]
