@@ -22,6 +22,10 @@ _TYPES: dict[tuple[str, str], PluginType] = {
     (f"{_API}converter", "Converter"): PluginType.CONVERTER,
     (f"{_API}converter", "HeaderConverter"): PluginType.HEADER_CONVERTER,
 }
+_CONNECTORS = {PluginType.SINK, PluginType.SOURCE}
+_TASKS = {"task_class", "task_configs"}
+"""Members of which a connector has at least one: a base class has its tasks from elsewhere."""
+
 _MARKS = {"config_def", "task_class", "task_configs", "from_connect", "to_connect", "from_connect_header"}
 """Members by which a class is taken for a plugin although one of its base classes cannot be read."""
 
@@ -85,8 +89,11 @@ class ClassFinder(ClassSources):
         return PluginClass(module, name, types, self._version(module, name))
 
     def _is_abstract(self, line: Sequence[Name]) -> bool:
-        """Whether a method is abstract in the first class that defines it."""
+        """Whether a method is abstract in the first class that defines it, or a connector has no tasks."""
         decided: set[str] = set()
+        own = [at for at in line if not at[0].startswith(_API)]
+        if _CONNECTORS & {_TYPES.get(at) for at in line} and not any(self.class_of(*at).members & _TASKS for at in own):
+            return True
         for at in dict.fromkeys(line):
             cls = self.class_of(*at)
             if cls.abstract - decided:

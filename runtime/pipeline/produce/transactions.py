@@ -127,6 +127,9 @@ class Transactions:
     def abort(self) -> None:
         """Abort the open transaction. Raises the error that ends the task if that fails."""
         self.open = False
+        # Records that are still in the client's queue would be dropped, and the broker refuses to end a transaction of
+        # which it has got no record yet (INVALID_TXN_STATE).
+        self._complete(self.producer.client.flush)
         self._complete(self.producer.client.abort_transaction)
 
     def close(self) -> None:

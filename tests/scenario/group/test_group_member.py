@@ -164,10 +164,11 @@ async def test_a_rebalance_requested_during_another_one_follows_it(broker: Kafka
         await until(partial(group.shared, first))
         slow = group.add()
         await until(lambda: slow.owned and group.shared(first, slow) and first.generation == slow.generation)
-        started = first.generation
         slow.member.hangs.set()
+        await asyncio.sleep(1.0)  # a rebalance that the slow member has joined already ends
         first.member.rejoin()
         await until(lambda: first.member._coordinator.join_sent)
+        started = first.generation
         first.member.rejoin()
         await asyncio.sleep(1.2)  # the member checks requests twice a second
         assert first.generation == started
