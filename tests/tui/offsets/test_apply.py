@@ -105,7 +105,7 @@ async def test_the_order_of_the_steps(cluster: Cluster, running: str, wire: Faul
     done = await carry_out(plan(cluster, running, 10), Connect(wire), book, notices.append)
     assert isinstance(done, OffsetsApplied) and not done.left_stopped and not done.trouble and not done.differing
     asked = [call for call in wire.calls if not call.endswith("status")]
-    assert asked == ["PUT stop", "GET offsets", "PATCH offsets", "GET offsets", "PUT resume"]
+    assert asked == ["GET ", "PUT stop", "GET offsets", "PATCH offsets", "GET offsets", "PUT resume"]
     assert notices[0] == "stopping the connector" and notices[-1].startswith("resume")
     assert book.pending.of(running) is None
     (past,) = book.histories.read(running)
