@@ -119,8 +119,10 @@ class SimWorker:
         """End in order, and start again after this pause."""
         process = self.process
         self.terminate()
-        while process is not None and process.alive:  # noqa: ASYNC110 - a process has no event
-            await asyncio.sleep(0.5)
+        if process is not None and process.alive:
+            ended = asyncio.Event()
+            process.at_end.append(ended.set)
+            await ended.wait()
         await asyncio.sleep(pause)
         if not self.running:
             self.start()

@@ -12,9 +12,9 @@ from typing import Any
 
 from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._listoffsets import OffsetSpec
 
 from tests.support.broker import unique
+from tests.support.kafka.topic_ends import latest_offsets
 from tests.support.waiting import wait_until
 
 
@@ -100,13 +100,10 @@ class Reader:
 
     def _ends(self) -> dict[tuple[str, int], int] | None:
         admin = AdminClient({"bootstrap.servers": self._bootstrap, "log_level": 0})
-        asked = {TopicPartition(*at): OffsetSpec.latest() for at in self._at}  # type: ignore[no-untyped-call]
-        found = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED)
         try:
-            ends = {(at.topic, at.partition): int(future.result(20).offset) for at, future in found.items()}
+            return latest_offsets(admin, self._at, 20.0, IsolationLevel.READ_COMMITTED)
         except KafkaException:
             return None
-        return None if min(ends.values()) < 0 else ends  # -1001 without an error: the leader has died
 
     def _run(self) -> None:
         consumer = Consumer({

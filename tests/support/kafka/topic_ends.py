@@ -1,21 +1,36 @@
-"""Transactions of a topic with one partition, seen by its two ends."""
+"""The ends of partitions, and transactions of a topic with one partition, seen by its two ends."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
+from runtime.kafka.clients.open_clients import listed_offset
 from tests.support.waiting import allowed
+
+
+def latest_offsets(
+    admin: Any,
+    partitions: Iterable[tuple[str, int]],
+    timeout: float,
+    level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+) -> dict[tuple[str, int], int]:
+    """The ends of these partitions. KafkaException, also if a leader has died."""
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # confluent-kafka has no types here
+    asked = {TopicPartition(*at): latest for at in partitions}
+    listed = admin.list_offsets(asked, isolation_level=level, request_timeout=timeout)
+    return {(at.topic, at.partition): listed_offset(future.result()) for at, future in listed.items()}
 
 
 class TopicEnds:
     """Requests the ends of partition 0 with one client. KafkaException while the broker is away."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
-        self._bootstrap, self._at = bootstrap, TopicPartition(topic, 0)
+        self._bootstrap, self._at = bootstrap, (topic, 0)
         self._admin: Any = None
 
     def committed(self) -> int:
@@ -33,12 +48,8 @@ class TopicEnds:
     def _end(self, level: IsolationLevel) -> int:
         if self._admin is None:
             self._admin = AdminClient({"bootstrap.servers": self._bootstrap, "log_level": 0})
-        asked = {self._at: OffsetSpec.latest()}  # type: ignore[no-untyped-call]  # confluent-kafka has no types here
         try:
-            end = int(self._admin.list_offsets(asked, isolation_level=level)[self._at].result(allowed(20)).offset)
-            if end < 0:  # the client reports -1001 without an error if the leader has died
-                raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
+            return latest_offsets(self._admin, [self._at], allowed(20), level)[self._at]
         except KafkaException:
             self._admin = None  # a client from before a restart of the broker may use an old leader epoch
             raise
-        return end

@@ -11,14 +11,14 @@ from functools import partial
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaException, TopicPartition
-from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # missing in its stubs
+from confluent_kafka import KafkaException
 
 from runtime.kafka.clients import open_clients
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.log.end_offsets import EndOffsets
 from runtime.kafka.positions import Positions
 from tests.support.kafka.mock_kafka import MockKafka
+from tests.support.kafka.topic_ends import latest_offsets
 from tests.support.waiting import wait_until
 from tui import kafka_clients
 from tui.errors import Unreachable
@@ -47,11 +47,11 @@ def test_a_request_to_a_dead_leader_keeps_the_delays_between_connections(kafka: 
 
     admin = module.KeptAdmin({"bootstrap.servers": kafka.bootstrap, "statistics.interval.ms": 100, "stats_cb": count})
     with admin.use() as client:
-        assert _end(client, 20.0).offset == 0
+        assert latest_offsets(client, [("t", 0)], 20.0) == {("t", 0): 0}
         wait_until(lambda: client.poll(0.02) or max(connects) > 0)
         kafka.set_down(2)
         with suppress(KafkaException):
-            _end(client, _WITHOUT)
+            latest_offsets(client, [("t", 0)], _WITHOUT)
         for _ in range(20):  # statistics of the last seconds, until the client drops the broker
             client.poll(0.02)
     admin.renew()
@@ -92,9 +92,3 @@ def _or_none(read: Callable[[], Any]) -> Any:
         return read()
     except (BrokerUnavailable, Unreachable):
         return None
-
-
-def _end(client: Any, timeout: float) -> Any:
-    latest: Any = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # confluent-kafka has no types here
-    (future,) = client.list_offsets({TopicPartition("t", 0): latest}, request_timeout=timeout).values()
-    return future.result()
