@@ -80,8 +80,7 @@ class PluginHostClient:
             self._child.close_input()
         if not (await asyncio.wait({self._supervisor}, timeout=_CLOSE_TIMEOUT))[0] and self._child is not None:
             self._child.kill("it did not end in time")
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._supervisor
+        await asyncio.wait({self._supervisor})
 
     async def scan(self) -> dict[str, Any]:
         """All plugins in the folders of plugin.path and their environments (PluginCatalog.to_json())."""

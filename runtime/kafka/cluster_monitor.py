@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -37,8 +36,7 @@ class ClusterMonitor:
         """Stop monitoring."""
         if self._watching is not None:
             self._watching.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._watching
+            await asyncio.wait({self._watching})
         self._admin.close()
 
     async def _watch(self) -> None:

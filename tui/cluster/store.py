@@ -12,7 +12,7 @@ import asyncio
 import math
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any, NamedTuple, NoReturn
 
 from tui.back_off import JITTER, BackOff, jittered
@@ -215,8 +215,7 @@ class ClusterStore:
             self._wake.clear()
             for waiter in waiters:
                 waiter.cancel()
-            with suppress(asyncio.CancelledError):
-                await asyncio.gather(*waiters, return_exceptions=True)
+            await asyncio.gather(*waiters, return_exceptions=True)
 
     def _jittered(self, seconds: float) -> float:
         return jittered(seconds, self._chance, self.pace.jitter)

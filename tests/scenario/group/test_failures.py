@@ -105,8 +105,7 @@ def test_a_frozen_slot_is_replaced_and_never_runs_again(pair: WorkerGroup) -> No
 def test_a_slot_that_holds_the_gil_ends_before_its_tasks_run_elsewhere(pair: WorkerGroup) -> None:
     """The worker is frozen, so that only the slot's own lease can end tasks that do not check it."""
     group, pipelines = pair, started(pair)
-    victim = group.workers[1]
-    held = next(p for p in pipelines.all if group.worker_of(p.source) is victim)
+    held = pipelines.all[0]
     hold = group.folder / unique("hold")
     group.connect.ask("PUT", f"/connectors/{held.source}/config", pipelines.source_config(held, hold=str(hold)))
     group.wait_running(pipelines.names)

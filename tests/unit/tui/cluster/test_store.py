@@ -305,3 +305,23 @@ async def test_a_silent_stream_does_not_delay_the_list(lines: list[str]) -> None
         await watcher.until(1)
     assert watcher.seen[0][0].link.state is LinkState.POLLING
     assert watcher.seen[0][0].link.trouble == "events: nothing arrived within 0.05 s"
+
+
+async def test_a_store_cancelled_while_a_pause_ends_does_not_continue() -> None:
+    paused, runs = asyncio.Event(), list[asyncio.Task[None]]()
+
+    async def sleep(seconds: float) -> None:
+        paused.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            runs[0].cancel()  # the pause has ended and waits for this one
+
+    connect = Connect(Scripted(Unreachable("cannot reach it")))
+    store = ClusterStore(connect, pace=PACE, clock=lambda: 0.0, sleep=sleep)
+    runs.append(asyncio.create_task(store.run()))
+    await asyncio.wait_for(paused.wait(), 30)
+    store.refresh()
+    done, _ = await asyncio.wait(runs, timeout=5)
+    runs[0].cancel()
+    assert done
