@@ -75,7 +75,7 @@ class TaskReports:
                     task.condemned = self._roster.client_failures.failed(task.spec.id, message["trace"] or "")
                 if current:
                     self._listener.task_state(task.spec.id, task.spec.epoch, state, message["trace"])
-            case "topic" if current:
+            case "topic" if task.revoked_at is None:  # also from a stopping task, which has written to it
                 self._listener.task_topic(task.spec.id, task.spec.epoch, message["topic"])
             case "offsets" if task.revoked_at is None:  # also from a stopping task
                 self._background(self._keep_offsets(task, link, message))

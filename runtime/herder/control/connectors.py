@@ -291,7 +291,9 @@ class Connectors:
         self._with(task.connector, lambda loop: loop.tasks.state(task.task, epoch, state, trace))
 
     def task_topic(self, task: TaskId, epoch: int, topic: str) -> None:
-        self._board.topic(task, topic)
+        stored, loop = self._configs.connector(task.connector), self._loops.get(task.connector)
+        if stored is not None and loop is not None and loop.tasks.run_for(stored):
+            self._board.topic(task, topic)
 
     def task_errors(self, task: TaskId, epoch: int, counts: Mapping[str, Any]) -> None:
         if self._configs.connector(task.connector) is not None:

@@ -26,21 +26,11 @@ _ROWS = (
 )
 
 
-@pytest.mark.slow
-def test_killed_slot_and_worker(worker: Callable[..., WorkerProcess], broker: KafkaBroker, postgres: Postgres) -> None:
-    _load(worker(), broker, postgres, 20_000)
-
-
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-def test_killed_slot_and_worker_with_a_million_rows(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, postgres: Postgres
-) -> None:
-    _load(worker(), broker, postgres, 1_000_000)
-
-
-def _load(process: WorkerProcess, broker: KafkaBroker, postgres: Postgres, rows: int) -> None:
+def test_killed_slot_and_worker(worker: Callable[..., WorkerProcess], broker: KafkaBroker, postgres: Postgres) -> None:
     """Kills a slot, then the worker, in the middle of a load; at the end both tables have the same rows."""
+    process, rows = worker(), 1_000_000
     connect, name = Connect(process), unique("jdbc")
     database = postgres.create_database(name)
 

@@ -123,7 +123,7 @@ def test_a_slot_that_holds_the_gil_ends_before_its_tasks_run_elsewhere(pair: Wor
     check_all_share(group, pipelines)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_worker_that_is_frozen_for_less_than_its_session_loses_no_slot(broker: KafkaBroker, tmp_path: Path) -> None:
     """As on a busy machine: it renews the leases of its slots late, but no other worker can have taken their tasks."""
     properties = {"plugin.path": PLUGINS, "headrace.slots": "1", "session.timeout.ms": "10000"}
@@ -155,7 +155,7 @@ def test_another_worker_takes_over_from_a_worker_frozen_beyond_its_session(pair:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [1, pytest.param(2, marks=pytest.mark.soak), 3])
+@pytest.mark.parametrize("step", [*(pytest.param(step, marks=pytest.mark.soak) for step in (1, 2)), 3])
 def test_the_next_leader_finishes_a_change_of_offsets_exactly_once(
     group: WorkerGroup, step: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -240,6 +240,7 @@ def _with_https(group: WorkerGroup, properties: dict[str, str]) -> WorkerProcess
     return worker
 
 
+@pytest.mark.soak
 def test_requests_succeed_while_the_session_key_is_rotated(group: WorkerGroup, tmp_path: Path) -> None:
     workers = [group.ours({"inter.worker.key.ttl.ms": "1000"}) for _ in range(2)]
     group.start(*workers)

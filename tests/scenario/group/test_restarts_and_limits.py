@@ -72,7 +72,7 @@ def _carried_out(group: WorkerGroup, names: list[str]) -> Counter[tuple[str, int
     return Counter((name, int(attempt)) for name, attempt in found if name in names)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_storm_of_failures_is_limited_on_each_worker_and_does_not_slow_the_rest_api(group: WorkerGroup) -> None:
     """Connectors that fail at once and for ever on both workers."""
     names = _failing(group, CONNECTORS)

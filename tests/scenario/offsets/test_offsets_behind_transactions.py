@@ -34,7 +34,7 @@ def prompt() -> Iterator[None]:
     assert time.monotonic() - started < 30
 
 
-@pytest.mark.parametrize("own_topic", [False, True])
+@pytest.mark.parametrize("own_topic", [pytest.param(False, marks=pytest.mark.soak), True])
 def test_open_transactions_of_another_connector_delay_no_request_and_hide_no_offsets(
     connect: Connect, broker: KafkaBroker, own_topic: bool
 ) -> None:

@@ -85,6 +85,7 @@ def test_a_killed_worker_is_started_again(embedded: EmbeddedCommands) -> None:
     _assert_replaced_when_killed(embedded, "worker")
 
 
+@pytest.mark.soak
 def test_killed_parts_and_supervisors_are_started_again(embedded: EmbeddedCommands) -> None:
     embedded.ok("up")
     before = _assert_replaced_when_killed(embedded, "broker")

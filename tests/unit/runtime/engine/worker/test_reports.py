@@ -77,6 +77,17 @@ def test_a_task_whose_client_fails_without_end_is_failed_with_the_reason() -> No
     assert state is State.FAILED and "its producer failed" in str(trace)
 
 
+def test_a_task_that_is_stopping_reports_the_topics_to_which_it_has_written() -> None:
+    """Its successor may write no record to them."""
+    roster, link, task, listener, reports = running()
+    del roster.tasks[task.spec.id]
+    reports.take(link, {"op": "topic", **about(task.spec), "topic": "t"})
+    assert listener.topics == [(task.spec.id, task.spec.epoch, "t")]
+    task.revoked_at = 1.0
+    reports.take(link, {"op": "topic", **about(task.spec), "topic": "u"})
+    assert len(listener.topics) == 1
+
+
 async def test_offsets_that_fit_into_no_message_are_an_error_of_the_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a reply the task would wait for fifteen minutes."""
     _, link, task, listener, reports = running()

@@ -303,3 +303,22 @@ async def test_a_status_that_another_worker_writes_late_for_a_removed_task_is_re
     rig.statuses.put_task(TaskId("a", 1), StatusRecord(State.UNASSIGNED, None, "w:2", 1))
     rig.connectors.report_again("a")
     await rig.until(lambda: set(rig.tasks("a")) == {0})
+
+
+async def test_topics_are_those_of_the_connector_that_has_used_them(rig: HerderRig) -> None:
+    """A task that is stopping reports its last topic; that of a deleted connector is not the next one's."""
+    task = TaskId("a", 0)
+    await rig.create("a")
+    await rig.until(lambda: rig.runs("a"))
+    may_stop = await rig.busy("a")
+    rig.connectors.task_topic(task, 1, "used")
+    assert rig.statuses.topics("a") == ["used"]
+    await rig.configs.remove_connector("a")
+    await rig.create("a")
+    rig.connectors.task_topic(task, 1, "of the deleted one")
+    assert "of the deleted one" not in rig.statuses.topics("a")
+    rig.engine.started.clear()
+    may_stop.set()
+    await rig.until(lambda: rig.engine.started == [task])
+    rig.connectors.task_topic(task, 2, "of the next one")
+    assert "of the next one" in rig.statuses.topics("a")
