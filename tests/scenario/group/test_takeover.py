@@ -14,9 +14,7 @@ from tests.support.waiting import allowed
 SESSION = 60  # seconds
 
 
-@pytest.mark.parametrize(
-    "leads", [pytest.param(False, marks=pytest.mark.soak), True], ids=["follower", "leader"]
-)
+@pytest.mark.parametrize("leads", [pytest.param(False, marks=pytest.mark.soak), True], ids=["follower", "leader"])
 def test_a_killed_worker_is_replaced_before_its_session_ends(leads: bool, broker: KafkaBroker, tmp_path: Path) -> None:
     properties = {"session.timeout.ms": str(SESSION * 1000), "heartbeat.interval.ms": "3000"}
     with worker_group(tmp_path, broker, properties) as group:
