@@ -6,7 +6,6 @@ The config topic holds the target state; no other state survives a crash. Every 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
@@ -109,15 +108,14 @@ class ConnectorLoop:
     async def settled(self, within: float = SETTLE_TIMEOUT) -> bool:
         """Whether all requests so far have been carried out; waits at most `within` seconds."""
         try:
-            await asyncio.wait_for(self._idle.wait(), within)
+            async with asyncio.timeout(within):
+                return await self._idle.wait()
         except TimeoutError:
             return False
-        return True
 
     async def has_failed(self, within: float) -> bool:
         """Whether the connector is FAILED after all requests have been carried out, or after `within` seconds."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._idle.wait(), within)
+        await self.settled(within)
         return self._hosted.failed
 
     @property

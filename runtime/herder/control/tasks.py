@@ -370,7 +370,8 @@ class Tasks:
         """The task itself reports a cluster that does not respond. Nothing is evicted after the time limit: a member
         with its client id may then be the task that starts now."""
         try:
-            await asyncio.wait_for(self._evict(groups, order, tasks), self._services.other_cluster_timeout)
+            async with asyncio.timeout(self._services.other_cluster_timeout):
+                await self._evict(groups, order, tasks)
         except (KafkaProblem, TimeoutError) as e:
             why = str(e) or f"no response within {self._services.other_cluster_timeout:g} seconds"
             log.warning("%s: dead members of the consumer group stay until their sessions expire: %s", self._name, why)

@@ -249,7 +249,8 @@ class AutoRestarts:
                     log.exception("The automatic restart of %s has failed", _subject(name, unit))
                 continue
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._news.wait(), left)
+                async with asyncio.timeout(left):
+                    await self._news.wait()
 
     async def _due(self, name: str, unit: int) -> None:
         """A restart is due, or a unit may have run long enough for its count to be reset."""

@@ -95,10 +95,10 @@ class EventLog:
 
     async def _wait(self, idle: float) -> bool:
         try:
-            await asyncio.wait_for(self._news.wait(), idle)
+            async with asyncio.timeout(idle):
+                return await self._news.wait()
         except TimeoutError:
             return False
-        return True
 
     def _wake(self) -> None:
         self._news.set()

@@ -194,7 +194,8 @@ class TaskLoop:
             await asyncio.wait(left, timeout=_CLOSE_TIMEOUT / 2)
         await loop.shutdown_asyncgens()
         try:
-            await asyncio.wait_for(loop.shutdown_default_executor(), _CLOSE_TIMEOUT / 2)
+            async with asyncio.timeout(_CLOSE_TIMEOUT / 2):
+                await loop.shutdown_default_executor()
         except TimeoutError:
             _log.warning("A thread that the task has started with asyncio.to_thread() does not end; it is abandoned")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import Future, get_running_loop, wait_for
+from asyncio import Future, get_running_loop, timeout
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -151,7 +151,8 @@ class HomeController:
     async def _open(self, page: reading.Reading) -> None:
         """Opens a page of results, after the line that is being typed is finished."""
         with suppress(TimeoutError):
-            await wait_for(self._prompt_closed(), RESULT_DELAY)
+            async with timeout(RESULT_DELAY):
+                await self._prompt_closed()
         self.home.app.push_screen(page)
 
     def show_help(self) -> None:
