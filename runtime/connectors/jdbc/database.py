@@ -12,6 +12,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from runtime.api.errors import ConfigError, ConnectError, RetriableError
+from runtime.connectors.jdbc.catalog.fence import SOURCE_NAME
 from runtime.connectors.jdbc.connection_config import ConnectionSettings
 from runtime.connectors.jdbc.errors import Fault, fault_of, message_of
 from runtime.connectors.jdbc.url_parameters import local_paths
@@ -42,15 +43,21 @@ class Database:
     """Connects when needed, with one connection at a time."""
 
     def __init__(
-        self, settings: ConnectionSettings, sleep: Callable[[float], object] = time.sleep, timeout: int = 10
+        self,
+        settings: ConnectionSettings,
+        sleep: Callable[[float], object] = time.sleep,
+        timeout: int = 10,
+        reads_only: bool = False,
     ) -> None:
         """`sleep` waits between two attempts to connect, of which each takes at most `timeout` seconds, unless the URL
-        has another limit. ConfigError for an invalid URL or a missing driver."""
+        has another limit. `reads_only` makes a session that sources do not wait for, where the database lists it.
+        ConfigError for an invalid URL or a missing driver."""
         self._settings, self._sleep = settings, sleep
         password = settings.password.value if settings.password is not None else None
         url = database_url(settings.url, settings.user, password)
         self._secrets = tuple(str(secret) for secret in (password, url.password) if secret)
-        self.engine = _engine(url, timeout)
+        self._reads_only = reads_only
+        self.engine = _engine(url, timeout, SOURCE_NAME if reads_only else "headrace")
         self._connection: Connection | None = None
 
     @property
@@ -121,6 +128,8 @@ class Database:
             elif self.dialect in ("mysql", "mariadb"):  # whose default isolation level hides new rows
                 connection.execute(text("SET time_zone = '+00:00'"))
                 connection.execute(text("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"))
+                if self._reads_only:
+                    connection.execute(text("SET SESSION TRANSACTION READ ONLY"))
                 connection.commit()
         except BaseException:
             connection.close()
@@ -137,9 +146,9 @@ class Database:
                 folders.check(path)
 
 
-def _engine(url: URL, timeout: int) -> Engine:
+def _engine(url: URL, timeout: int, application: str) -> Engine:
     try:
-        engine = create_engine(url, poolclass=NullPool, connect_args=_arguments(url, timeout))
+        engine = create_engine(url, poolclass=NullPool, connect_args=_arguments(url, timeout, application))
     except NoSuchModuleError:
         raise ConfigError(
             f"connection.url names the database {url.drivername}, for which SQLAlchemy has no dialect: install the "
@@ -179,10 +188,10 @@ def _forget_rows(connection: Connection) -> None:
         result.unbuffered_active = False
 
 
-def _arguments(url: URL, timeout: int) -> dict[str, object]:
+def _arguments(url: URL, timeout: int, application: str) -> dict[str, object]:
     if url.get_backend_name() == "postgresql" and url.get_driver_name() == "psycopg":
         given = {name for name in ("connect_timeout", "application_name") if name in url.query}
-        defaults: dict[str, object] = {"connect_timeout": timeout, "application_name": "headrace"}
+        defaults: dict[str, object] = {"connect_timeout": timeout, "application_name": application}
         return {name: value for name, value in defaults.items() if name not in given}
     if url.get_backend_name() in ("mysql", "mariadb"):
         return _WITHOUT_FILES.get(url.get_driver_name(), {})

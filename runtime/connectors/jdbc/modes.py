@@ -33,6 +33,14 @@ class NumericMapping(StrEnum):
     BEST_FIT_EAGER_DOUBLE = "best_fit_eager_double"
 
 
+class ZeroDates(StrEnum):
+    """What becomes of dates of MySQL and MariaDB without a year, month or day, such as 0000-00-00 (`zero.dates`)."""
+
+    FAIL = "fail"
+    NULL = "null"
+    EPOCH = "epoch"
+
+
 class Granularity(StrEnum):
     """How timestamp columns become fields (`timestamp.granularity`)."""
 

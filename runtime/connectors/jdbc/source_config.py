@@ -18,31 +18,35 @@ from runtime.connectors.jdbc.connection_config import (
     connection_keys,
     zone_of,
 )
-from runtime.connectors.jdbc.modes import Granularity, Mode, NumericMapping
+from runtime.connectors.jdbc.modes import Granularity, Mode, NumericMapping, ZeroDates
 from runtime.connectors.jdbc.tables import TableFilter, parse_table
 
 MODE, INCREMENTING, TIMESTAMPS = "mode", "incrementing.column.name", "timestamp.column.name"
 DELAY, INITIAL, NON_NULL = "timestamp.delay.interval.ms", "timestamp.initial", "validate.non.null"
+MAX_WAIT = "transaction.max.wait.ms"
 INCLUDE, EXCLUDE = "table.include.list", "table.exclude.list"
 WHITELIST, BLACKLIST = "table.whitelist", "table.blacklist"
 TYPES, SCHEMA_PATTERN, CATALOG_PATTERN = "table.types", "schema.pattern", "catalog.pattern"
 QUERY, SUFFIX, QUERY_ATTEMPTS = "query", "query.suffix", "query.retry.attempts"
 TOPIC_PREFIX, POLL_INTERVAL, MAX_ROWS = "topic.prefix", "poll.interval.ms", "batch.max.rows"
 TABLE_POLL_INTERVAL = "table.poll.interval.ms"
-NUMERIC, GRANULARITY = "numeric.mapping", "timestamp.granularity"
+NUMERIC, GRANULARITY, ZERO_DATES = "numeric.mapping", "timestamp.granularity", "zero.dates"
+DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 _LISTS = (WHITELIST, BLACKLIST, INCLUDE, EXCLUDE)
 _TABLES, _MODE, _OUTPUT = "Tables", "Mode", "Output"
 
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """The typed configuration. Times are in seconds; `initial` is in milliseconds since 1970, or -1 for now."""
+    """The typed configuration. Times are in seconds; `initial` is in milliseconds since 1970, or -1 for now; `max_wait`
+    is negative for no limit."""
 
     connection: ConnectionSettings
     mode: Mode
     incrementing: str
     timestamps: tuple[str, ...]
     delay: float
+    max_wait: float
     initial: int | None
     non_null: bool
     filter: TableFilter
@@ -58,8 +62,10 @@ class SourceSettings:
     table_poll_interval: float
     numeric: NumericMapping
     granularity: Granularity
+    zero_dates: ZeroDates
     zone: dt.tzinfo
     quote: bool
+    dead_letters: str
 
     @classmethod
     def of(cls, config: Mapping[str, str], definition: ConfigDef) -> SourceSettings:
@@ -71,6 +77,7 @@ class SourceSettings:
             incrementing=parsed[INCREMENTING] or "",
             timestamps=tuple(parsed[TIMESTAMPS]),
             delay=parsed[DELAY] / 1000,
+            max_wait=parsed[MAX_WAIT] / 1000,
             initial=parsed[INITIAL],
             non_null=parsed[NON_NULL],
             filter=TableFilter(*(tuple(parsed[name]) for name in _LISTS)),
@@ -86,8 +93,10 @@ class SourceSettings:
             table_poll_interval=parsed[TABLE_POLL_INTERVAL] / 1000,
             numeric=NumericMapping(parsed[NUMERIC]),
             granularity=Granularity(parsed[GRANULARITY]),
+            zero_dates=ZeroDates(parsed[ZERO_DATES]),
             zone=zone_of(parsed[TIME_ZONE]),
             quote=parsed[QUOTE].upper() == "ALWAYS",
+            dead_letters=parsed[DEAD_LETTERS],
         )
 
 
@@ -176,6 +185,10 @@ def source_keys(tables: Recommender, columns: Recommender, choices: Recommender)
             ConfigKey(DELAY, whole, 0, high, "Milliseconds for which a row is left unread after its timestamp, so that "
                  "transactions with earlier timestamps can commit.", at_least(0), width=Width.SHORT,
                  display_name="Delay (ms)", recommender=columns),
+            ConfigKey(MAX_WAIT, whole, -1, medium, "Milliseconds for which rows of PostgreSQL, MySQL and MariaDB stay "
+                 "unread while transactions are open that may commit rows with smaller numbers or earlier timestamps. "
+                 "-1: until these have ended. 0: rows are read at once, and rows that are committed late are missed.",
+                 at_least(-1), width=Width.SHORT, display_name="Longest wait (ms)", recommender=columns),
             ConfigKey(NON_NULL, ConfigType.BOOLEAN, True, low, "Whether the task fails if the columns of the mode may "
                  "be null. Rows in which they are null are never read.", width=Width.SHORT,
                  display_name="Require NOT NULL", recommender=columns),
@@ -202,5 +215,12 @@ def source_keys(tables: Recommender, columns: Recommender, choices: Recommender)
             ConfigKey(GRANULARITY, text, "connect_logical", low, "Fields for timestamps: connect_logical has "
                  "milliseconds; the others keep microseconds, as a number or text.", one_of(*Granularity),
                  width=Width.MEDIUM, display_name="Timestamp granularity", recommender=choices),
+            ConfigKey(ZERO_DATES, text, "fail", low, "Fields for dates of MySQL and MariaDB without a year, month or "
+                 "day, such as 0000-00-00: fail makes their row an error, null makes all fields of dates optional, "
+                 "epoch is 1970-01-01.",
+                 one_of(*ZeroDates), width=Width.SHORT, display_name="Zero dates", recommender=choices),
+            ConfigKey(DEAD_LETTERS, text, "", medium, "Topic for rows with a value that cannot be a field and that "
+                 "errors.tolerance=all skips. The error is in their headers.", width=Width.MEDIUM,
+                 display_name="Dead letter topic"),
         ),
     )  # fmt: skip

@@ -11,16 +11,19 @@ from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConfigError, ConnectError
 from runtime.api.task import Offset, Partition, SourceTask
 from runtime.connectors.jdbc.connection_config import PASSWORD, URL, USER, ConnectionSettings, require_sqlalchemy
-from runtime.connectors.jdbc.modes import Granularity, Mode, NumericMapping
+from runtime.connectors.jdbc.modes import Granularity, Mode, NumericMapping, ZeroDates
 from runtime.connectors.jdbc.source_config import (
     CATALOG_PATTERN,
     GRANULARITY,
     INCREMENTING,
+    MAX_WAIT,
     MODE,
+    NON_NULL,
     NUMERIC,
     SCHEMA_PATTERN,
     TYPES,
     WHITELIST,
+    ZERO_DATES,
     SourceSettings,
     conflicts,
     source_keys,
@@ -95,7 +98,7 @@ class ModeColumns:
         mode = Mode(parsed[MODE]) if parsed.get(MODE) else Mode.BULK
         if name == INCREMENTING:
             return mode.incrementing
-        return mode.incrementing or mode.timestamp if name == "validate.non.null" else mode.timestamp
+        return mode is not Mode.BULK if name in (NON_NULL, MAX_WAIT) else mode.timestamp
 
 
 class SourceChoices:
@@ -105,6 +108,7 @@ class SourceChoices:
         MODE: tuple(Mode),
         NUMERIC: tuple(NumericMapping),
         GRANULARITY: tuple(Granularity),
+        ZERO_DATES: tuple(ZeroDates),
     }
 
     def valid_values(self, name: str, parsed: Mapping[str, Any]) -> list[Any]:

@@ -29,7 +29,7 @@ class TableMonitor:
         """`changed` is called on another thread when tables appear or disappear. ConnectError if the database is not
         available after `connection.attempts` attempts, or if names are ambiguous."""
         self._settings, self._changed = settings, changed
-        self._database = Database(settings.connection)
+        self._database = Database(settings.connection, reads_only=True)
         self._catalog = catalog_of(self._database.dialect)
         try:
             self.tables: list[TableId] = self._read(self._database.connect())

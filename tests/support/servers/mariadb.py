@@ -39,7 +39,7 @@ class MariaDb:
         secret = self._folder / "users.sql"
         secret.write_text(
             f"CREATE USER IF NOT EXISTS '{USER}'@'127.0.0.1' IDENTIFIED BY '{PASSWORD}';\n"
-            f"GRANT ALL ON *.* TO '{USER}'@'127.0.0.1';\n"
+            f"GRANT ALL ON *.* TO '{USER}'@'127.0.0.1' WITH GRANT OPTION;\n"
         )
         with (self._folder / "log").open("a") as log:
             install = ["mariadb-install-db", "--no-defaults", user, data, "--skip-test-db"]

@@ -26,6 +26,7 @@ _SETTINGS = {
     "full_page_writes": "off",
     "synchronous_commit": "off",
     "max_connections": "60",
+    "max_prepared_transactions": "20",
     "shared_buffers": "64MB",
     "autovacuum": "off",
     "log_min_messages": "fatal",
@@ -118,6 +119,16 @@ class Postgres:
             self.stop()
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+    def standby(self) -> Postgres:
+        """A started server that replays what this one writes, and that can be read."""
+        standby = Postgres()
+        if self._root:
+            shutil.chown(standby._folder, "postgres", "postgres")
+        data = str(standby._folder / "data")
+        standby._run("pg_basebackup", "-D", data, "-R", "-X", "stream", "-c", "fast", "-d", self.conninfo("postgres"))
+        standby.start()
+        return standby
 
     def _answers(self) -> bool:
         import psycopg

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 from sqlalchemy.exc import NoSuchTableError
 
+from runtime.connectors.jdbc.catalog.fence import Fence
 from runtime.connectors.jdbc.tables import TableId, like
 from runtime.connectors.jdbc.types import ColumnInfo, DatabaseType, Kind
 
@@ -18,6 +19,9 @@ _SYSTEM_SCHEMAS = frozenset({"information_schema", "performance_schema", "mysql"
 
 class Catalog:
     """Tables and columns of a database."""
+
+    earliest: ClassVar[dt.datetime | None] = None
+    """The first point in time that a column can have; rows with earlier ones have none. None: all are valid."""
 
     def tables(
         self, connection: Connection, types: Iterable[str], schema_pattern: str | None, catalog_pattern: str | None
@@ -64,6 +68,15 @@ class Catalog:
         now = connection.scalar(sa.select(sa.func.current_timestamp()))
         assert isinstance(now, dt.datetime)
         return now if now.tzinfo is not None else now.replace(tzinfo=dt.UTC)
+
+    def fence(self, connection: Connection, table: TableId | None, has_written: bool) -> Fence:
+        """Waits for the transactions that are open now: those that have begun to write to the table (None: to any
+        table) if `has_written`, otherwise all. Only for databases with lists_transactions()."""
+        raise NotImplementedError
+
+    def lists_transactions(self, connection: Connection) -> bool:
+        """Whether the database tells this user which transactions are open."""
+        return False
 
     def timestamp_term(self, expression: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
         """An expression of a timestamp column as it is compared and sorted."""

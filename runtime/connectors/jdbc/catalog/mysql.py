@@ -6,13 +6,15 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 from sqlalchemy.dialects import mysql
 
 from runtime.connectors.jdbc.catalog.catalog import Catalog
+from runtime.connectors.jdbc.catalog.fence import Fence
+from runtime.connectors.jdbc.catalog.mysql_fence import InnoDbTransactions
 from runtime.connectors.jdbc.tables import TableId
 from runtime.connectors.jdbc.types import DatabaseType, Kind
 
@@ -21,6 +23,11 @@ _UNSIGNED_BIGINT_DIGITS = 20
 
 class MySqlCatalog(Catalog):
     """Lists the tables of the database that the URL names, unless a pattern selects others."""
+
+    earliest: ClassVar[dt.datetime | None] = dt.datetime(1000, 1, 1, tzinfo=dt.UTC)
+
+    def __init__(self) -> None:
+        self._transactions = InnoDbTransactions()
 
     def tables(
         self, connection: Connection, types: Iterable[str], schema_pattern: str | None, catalog_pattern: str | None
@@ -31,9 +38,16 @@ class MySqlCatalog(Catalog):
         return [table for table in tables if table.schema is None]
 
     def now(self, connection: Connection) -> dt.datetime:
-        now = connection.exec_driver_sql("SELECT CURRENT_TIMESTAMP(6)").scalar()
+        """A whole second: columns without fractions have the same timestamp until the second ends."""
+        now = connection.exec_driver_sql("SELECT SYSDATE()").scalar()
         assert isinstance(now, dt.datetime)
         return now.replace(tzinfo=dt.UTC)
+
+    def lists_transactions(self, connection: Connection) -> bool:
+        return self._transactions.visible(connection)
+
+    def fence(self, connection: Connection, table: TableId | None, has_written: bool) -> Fence:
+        return self._transactions.fence(connection)
 
     def timestamp_value(self, moment: dt.datetime, kind: Kind, zone: dt.tzinfo) -> Any:
         """Drivers ignore the time zone of a parameter."""

@@ -10,6 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, text
 
 from runtime.connectors.jdbc.catalog.catalog import Catalog
+from runtime.connectors.jdbc.catalog.fence import Fence
+from runtime.connectors.jdbc.catalog.postgresql_fence import postgres_fence
 from runtime.connectors.jdbc.tables import TableId, like, quoted
 from runtime.connectors.jdbc.types import ColumnInfo, DatabaseType, Kind
 
@@ -80,8 +82,7 @@ class PostgresCatalog(Catalog):
         return [TableId(schema, name) for schema, name, _ in rows if like(schema_pattern, schema)]
 
     def columns(self, connection: Connection, table: TableId) -> list[ColumnInfo]:
-        name = ".".join(quoted(part) for part in (table.schema, table.name) if part is not None)
-        rows = connection.execute(_COLUMNS, {"name": name}).all()
+        rows = connection.execute(_COLUMNS, {"name": _name(table)}).all()
         self._learn(connection, {row[1] for row in rows})
         return [
             ColumnInfo(column, self._type(oid, modifier), not required, key, generated)
@@ -103,6 +104,12 @@ class PostgresCatalog(Catalog):
         now = connection.scalar(text("SELECT clock_timestamp()"))
         assert isinstance(now, dt.datetime)
         return now
+
+    def lists_transactions(self, connection: Connection) -> bool:
+        return (connection.dialect.server_version_info or ()) >= (10,)  # unlike databases with its protocol
+
+    def fence(self, connection: Connection, table: TableId | None, has_written: bool) -> Fence:
+        return postgres_fence(connection, None if table is None else _name(table), has_written)
 
     def type_of(self, column_type: Any) -> DatabaseType:
         return DatabaseType(Kind.OTHER) if isinstance(column_type, sa.ARRAY) else super().type_of(column_type)
@@ -127,6 +134,10 @@ class PostgresCatalog(Catalog):
         if name == "numeric":
             return _numeric(modifier)
         return DatabaseType(_KINDS.get(name, Kind.OTHER))
+
+
+def _name(table: TableId) -> str:
+    return ".".join(quoted(part) for part in (table.schema, table.name) if part is not None)
 
 
 def _numeric(modifier: int) -> DatabaseType:

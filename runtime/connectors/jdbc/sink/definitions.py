@@ -14,7 +14,7 @@ from sqlalchemy.schema import CreateColumn, CreateTable
 from sqlalchemy.sql.elements import quoted_name
 
 from runtime.api.data.schema import Schema, Type
-from runtime.api.errors import ConnectError
+from runtime.api.errors import DataError
 from runtime.connectors.jdbc.sink.rows import RowField
 from runtime.connectors.jdbc.sink.values import ZONED_TIMESTAMP, is_date, is_decimal, is_time, is_timestamp
 from runtime.connectors.jdbc.tables import TableId
@@ -32,17 +32,17 @@ class Definitions:
         self._is_mysql = connection.dialect.name in ("mysql", "mariadb")
 
     def create(self, table: TableId, fields: Sequence[RowField]) -> str:
-        """CREATE TABLE for these fields; ConnectError for a field whose type is unknown."""
+        """CREATE TABLE for these fields; DataError for a field whose type is unknown."""
         columns = [self._column(table, field) for field in fields]
         made = sa.Table(self._name(table.name), sa.MetaData(), *columns, schema=self._schema(table))
         return self._text(CreateTable(made, if_not_exists=True))
 
     def add(self, table: TableId, fields: Sequence[RowField]) -> list[str]:
-        """ALTER TABLE for these fields; ConnectError for a required field without a default."""
+        """ALTER TABLE for these fields; DataError for a field without a schema, or required and without a default."""
         statements = []
         for field in fields:
             if field.schema is not None and not field.schema.optional and field.schema.default is None:
-                raise ConnectError(
+                raise DataError(
                     f"The table {table} has no column {field.name}, and it cannot be added because the field is "
                     "required and has no default: add the column, or make the field optional"
                 )
@@ -59,7 +59,7 @@ class Definitions:
 
     def _column(self, table: TableId, field: RowField) -> sa.Column[Any]:
         if field.schema is None:
-            raise ConnectError(
+            raise DataError(
                 f"The column {field.name} of {table} cannot be created, since its records have no schema: create it, "
                 "or use a converter with schemas"
             )

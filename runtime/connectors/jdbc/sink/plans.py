@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import logging
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,12 @@ from runtime.connectors.jdbc.types import ColumnInfo
 _log = logging.getLogger(__name__)
 
 Column = Sequence[Any]
+_STORED_NUMBERS: dict[str, Callable[[float], bool]] = {
+    "sqlite": lambda number: not math.isnan(number),  # it would store null
+    "mysql": math.isfinite,
+    "mariadb": math.isfinite,
+}
+
 Columns = dict[str, ColumnInfo]
 """The columns of a table by name; in lower case if names are not quoted."""
 
@@ -54,6 +61,7 @@ class Plans:
             settings.zone if settings.date_in_zone else dt.UTC,
             naive_text=dialect == "sqlite",
             postgres=dialect == "postgresql",
+            stores=_STORED_NUMBERS.get(dialect),
         )
         self._plans: dict[tuple[TableId, tuple[RowField, ...]], Plan | DataError] = {}
         self._columns: dict[TableId, Columns] = {}
@@ -86,7 +94,10 @@ class Plans:
             names = ", ".join(field.name for field in missing)
             return DataError(f"The table {table} has no column {names}: add it, or set auto.evolve=true")
         if missing:
-            columns = self._extended(connection, table, missing)
+            try:
+                columns = self._extended(connection, table, missing)
+            except DataError as error:
+                return error
         writer = self._writer(segment)
         writer.prepare(connection)
         types = [columns[self._name(field)].type for field in fields]

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import orjson
@@ -30,12 +31,14 @@ VARIABLE_DECIMAL = "io.debezium.data.VariableScaleDecimal"
 class ParameterStyle:
     """What a driver accepts. `zone` is that of timestamps without a time zone, `date_zone` that of dates of timestamps.
     `naive_text`: times and decimals are stored as texts (SQLite). `postgres`: lists are accepted as arrays, and the
-    offset of times in UTC is ignored for columns without a time zone."""
+    offset of times in UTC is ignored for columns without a time zone. `stores` tells which floating-point numbers the
+    database has; None: all."""
 
     zone: dt.tzinfo
     date_zone: dt.tzinfo
     naive_text: bool = False
     postgres: bool = False
+    stores: Callable[[float], bool] | None = None
 
 
 def converter(schema: Schema | None, target: DatabaseType, style: ParameterStyle) -> Convert | None:
@@ -113,6 +116,8 @@ def _for_column(schema: Schema | None, target: DatabaseType, style: ParameterSty
         return _array(schema, target, style)
     if schema.type in (Type.MAP, Type.STRUCT):
         return json_text
+    if schema.type in (Type.FLOAT32, Type.FLOAT64) and style.stores is not None:
+        return partial(_stored_number, style.stores)
     return None
 
 
@@ -134,9 +139,17 @@ def _without_schema(target: DatabaseType, style: ParameterStyle) -> Convert:
     def convert(value: Any) -> Any:
         if isinstance(value, dict | list) or (is_json and not isinstance(value, str)):
             return json_text(value)
+        if isinstance(value, float) and style.stores is not None:
+            return _stored_number(style.stores, value)
         return int(value) if isinstance(value, bool) and target.kind in INTEGERS else value
 
     return convert
+
+
+def _stored_number(stores: Callable[[float], bool], value: float) -> float:
+    if stores(value):
+        return value
+    raise ValueError(f"{value} is a number that the database cannot store")
 
 
 def _timestamp(kind: Kind, style: ParameterStyle) -> Convert | None:

@@ -12,6 +12,7 @@ from sqlalchemy.sql.elements import quoted_name
 
 from runtime.connectors.jdbc.catalog.catalog import Catalog
 from runtime.connectors.jdbc.modes import Mode
+from runtime.connectors.jdbc.source.late_commits import Bound
 from runtime.connectors.jdbc.source.offsets import Position
 from runtime.connectors.jdbc.source.values import SourceColumn
 from runtime.connectors.jdbc.tables import TableId
@@ -40,31 +41,37 @@ class Selection:
         self.incrementing, self.timestamps = incrementing, tuple(timestamps)
 
     def statement(
-        self, catalog: Catalog, columns: Sequence[SourceColumn] | None, after: Position, end: Any, zone: dt.tzinfo
+        self, catalog: Catalog, columns: Sequence[SourceColumn] | None, after: Position, bound: Bound, zone: dt.tzinfo
     ) -> sa.Select[Any]:
-        """Rows after a position and, in modes with timestamps, before `end`. `columns` None selects all columns."""
+        """Rows after a position and within a bound, which has an end in modes with timestamps. `columns` None selects
+        all columns."""
         chosen: Sequence[Any] = [sa.text("*")] if columns is None else [self._term(column) for column in columns]
         statement = sa.select(*chosen).select_from(self._source())
         if self.mode is not Mode.BULK:
             kinds = {column.name: column.type.kind for column in columns or ()}
-            statement = self._narrowed(statement, catalog, after, end, zone, kinds)
+            statement = self._narrowed(statement, catalog, after, bound, zone, kinds)
         return statement.suffix_with(sa.text(_literal(self.origin.suffix))) if self.origin.suffix else statement
+
+    def highest(self, after: Position) -> sa.Select[Any]:
+        """The largest number after a position; null if there is no such row."""
+        number = self._column(self.incrementing)
+        return sa.select(sa.func.max(number)).select_from(self._source()).where(_larger(number, after))
 
     def _narrowed(
         self,
         statement: sa.Select[Any],
         catalog: Catalog,
         after: Position,
-        end: Any,
+        bound: Bound,
         zone: dt.tzinfo,
         kinds: dict[str, Kind],
     ) -> sa.Select[Any]:
         number = self._column(self.incrementing) if self.mode.incrementing else None
         time = self._time(catalog) if self.mode.timestamp else None
         conditions: list[Any] = []
-        if time is not None:
+        if time is not None and bound.end is not None:
             kind = kinds.get(self.timestamps[0], Kind.TIMESTAMP)
-            conditions.append(time < catalog.timestamp_value(end, kind, zone))
+            conditions.append(time < catalog.timestamp_value(bound.end, kind, zone))
             if after.timestamp is not None:
                 start = catalog.timestamp_value(after.timestamp, kind, zone)
                 later = time > start
@@ -73,8 +80,12 @@ class Selection:
                 elif number is not None:
                     later = time >= start
                 conditions.append(later)
+            elif catalog.earliest is not None:
+                conditions.append(time >= catalog.timestamp_value(catalog.earliest, kind, zone))
         elif number is not None:
-            conditions.append(number.is_not(None) if after.incrementing is None else number > after.incrementing)
+            conditions.append(_larger(number, after))
+            if bound.highest is not None:
+                conditions.append(number <= bound.highest)
         order = [term for term in (time, number) if term is not None]
         return statement.where(*conditions).order_by(*order)
 
@@ -98,6 +109,10 @@ class Selection:
             return sa.text(f"({_literal(self.origin.query)}) headrace_query")
         schema = None if table.schema is None else quoted_name(table.schema, self._quote)
         return sa.table(quoted_name(table.name, self._quote), schema=schema)
+
+
+def _larger(number: sa.ColumnClause[Any], after: Position) -> sa.ColumnElement[bool]:
+    return number.is_not(None) if after.incrementing is None else number > after.incrementing
 
 
 def _literal(text: str) -> str:

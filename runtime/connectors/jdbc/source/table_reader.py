@@ -4,106 +4,49 @@ from __future__ import annotations
 
 import datetime as dt
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from sqlalchemy import Connection, CursorResult, Select
+import orjson
+from sqlalchemy import Connection
 
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
+from runtime.api.data.record import ErrantSourceRecord, SourceRecord
 from runtime.api.data.schema import Schema, struct_schema
-from runtime.api.errors import ConnectError
+from runtime.api.errors import ConnectError, DataError
 from runtime.connectors.jdbc.catalog.catalog import Catalog
+from runtime.connectors.jdbc.catalog.fence import REGISTRATION
 from runtime.connectors.jdbc.modes import Mode
+from runtime.connectors.jdbc.source.late_commits import Bound, LateCommits
 from runtime.connectors.jdbc.source.offsets import Position, to_offset
+from runtime.connectors.jdbc.source.row_streams import Row, RowStream, opened
 from runtime.connectors.jdbc.source.selection import Selection
 from runtime.connectors.jdbc.source.values import (
+    VALUE_ERRORS,
     Column,
     SourceColumn,
     ValueMapping,
     as_instant,
+    as_text,
     inferred,
     source_column,
     zone_of,
 )
 from runtime.connectors.jdbc.types import ColumnInfo, Kind
 
-Row = Sequence[Any]
-
-
-class RowStream(Protocol):
-    """The rows of a running statement."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The names of the columns."""
-
-    def fetch(self, count: int) -> Sequence[Row]:
-        """The next rows, at most `count`; empty at the end."""
-
-    def close(self) -> None:
-        """Ends the statement."""
-
-
-class ResultStream:
-    """Rows of any driver, through SQLAlchemy."""
-
-    def __init__(self, connection: Connection, statement: Select[Any], size: int) -> None:
-        options = {"stream_results": True, "max_row_buffer": size}
-        self._result: CursorResult[Any] = connection.execute(statement, execution_options=options)
-
-    @property
-    def names(self) -> Sequence[str]:
-        return list(self._result.keys())
-
-    def fetch(self, count: int) -> Sequence[Row]:
-        return self._result.fetchmany(count)
-
-    def close(self) -> None:
-        self._result.close()
-
-
-class PostgresStream:
-    """Rows of a named cursor of psycopg, in the binary format, which it decodes about twice as fast as text."""
-
-    def __init__(self, connection: Connection, statement: Select[Any]) -> None:
-        compiled = statement.compile(dialect=connection.dialect)
-        driver: Any = connection.connection.driver_connection
-        self._cursor = driver.cursor(name="headrace_rows", binary=True)
-        try:
-            self._cursor.execute(str(compiled), dict(compiled.params))
-        except BaseException:
-            self._cursor.close()
-            raise
-
-    @property
-    def names(self) -> Sequence[str]:
-        return [column.name for column in self._cursor.description]
-
-    def fetch(self, count: int) -> Sequence[Row]:
-        rows: Sequence[Row] = self._cursor.fetchmany(count)
-        return rows
-
-    def close(self) -> None:
-        self._cursor.close()
-
-
-def opened(connection: Connection, statement: Select[Any], size: int) -> RowStream:
-    """Runs the statement; `size` is the number of rows that fetch() is called with."""
-    if connection.dialect.name == "postgresql" and connection.dialect.driver == "psycopg":
-        return PostgresStream(connection, statement)
-    return ResultStream(connection, statement, size)
-
 
 @dataclass(frozen=True, slots=True)
 class ReaderSettings:
-    """What all readers of a task share. Times are in seconds."""
+    """What all readers of a task share. Times are in seconds; `max_wait` is negative for no limit."""
 
     mapping: ValueMapping
     max_rows: int
     delay: float
+    max_wait: float
     non_null: bool
+    dead_letters: str
 
 
 class TableReader:
@@ -117,8 +60,9 @@ class TableReader:
         partition: Mapping[str, Any],
         topic: str,
         position: Position,
+        clock: Callable[[], float],
     ) -> None:
-        """`position` is that of the last row whose record was committed."""
+        """`position` is that of the last row whose record was committed; `clock` is in seconds."""
         self.due = 0.0
         """When the next statement is due, on the task's clock."""
         self._selection, self._catalog, self._settings = selection, catalog, settings
@@ -128,6 +72,7 @@ class TableReader:
         self._columns: list[SourceColumn] | None = None
         self._schema: Schema | None = None
         self._next: list[Row] = []
+        self._late = LateCommits(self.name, settings.max_wait, clock)
 
     @property
     def name(self) -> str:
@@ -139,10 +84,16 @@ class TableReader:
         """Whether a statement is running."""
         return self._stream is not None
 
-    def read(self, connection: Connection) -> SourceBatch | None:
-        """The next rows; None at the end of the statement, which is run first if none is running."""
-        if self._stream is None:
-            self._open(connection)
+    @property
+    def delay(self) -> float | None:
+        """Seconds until rows may be read that wait for transactions; None if none wait."""
+        return self._late.delay
+
+    def read(self, connection: Connection) -> Sequence[SourceRecord] | None:
+        """The next rows; None at the end of the statement, which is run first if none is running, and while rows wait
+        for transactions that may add others before them."""
+        if self._stream is None and not self._open(connection):
+            return None
         assert self._stream is not None
         rows = self._next or self._stream.fetch(self._settings.max_rows)
         self._next = []
@@ -157,18 +108,43 @@ class TableReader:
         """Ends the running statement; the next one starts after the last row that was returned."""
         stream, self._stream = self._stream, None
         self._next = []
+        self._late.forget()
         if stream is not None:
             stream.close()
 
-    def _open(self, connection: Connection) -> None:
+    def _open(self, connection: Connection) -> bool:
+        """Runs the statement; False if no row can be read yet."""
         self._describe(connection)
-        end = None
-        if self._selection.mode.timestamp:
-            end = self._catalog.now(connection) - dt.timedelta(seconds=self._settings.delay)
+        bound = self._bound(connection)
+        if bound is None:
+            return False
         statement = self._selection.statement(
-            self._catalog, self._columns, self._position, end, self._settings.mapping.zone
+            self._catalog, self._columns, self._position, bound, self._settings.mapping.zone
         )
         self._stream = opened(connection, statement, self._settings.max_rows)
+        return True
+
+    def _bound(self, connection: Connection) -> Bound | None:
+        """Up to where rows are read now; None if there are none, and while they wait for transactions."""
+        mode, catalog = self._selection.mode, self._catalog
+        fenced = mode is not Mode.BULK and bool(self._settings.max_wait) and catalog.lists_transactions(connection)
+        if self._late.delay is None:
+            bound = self._newest(connection, fenced)
+            if bound is None or not fenced:
+                return bound
+            fence = catalog.fence(connection, self._selection.origin.table, has_written=not mode.timestamp)
+            self._late.begin(bound, fence)
+        return self._late.settled(connection)
+
+    def _newest(self, connection: Connection, fenced: bool) -> Bound | None:
+        """Up to where there are rows now; None if there are none after the position."""
+        if self._selection.mode.timestamp:
+            delay = max(self._settings.delay, REGISTRATION if fenced else 0.0)
+            return Bound(self._catalog.now(connection) - dt.timedelta(seconds=delay))
+        if not fenced:
+            return Bound()
+        highest = connection.scalar(self._selection.highest(self._position))
+        return None if highest is None else Bound(None, highest)
 
     def _describe(self, connection: Connection) -> None:
         """Reads the columns again, which may have changed since the last statement."""
@@ -218,14 +194,27 @@ class TableReader:
         name = None if table is None else table.name
         return struct_schema({column.name: column.schema for column in columns}).replace(name=name)
 
-    def _batch(self, rows: Sequence[Row]) -> SourceBatch:
+    def _batch(self, rows: Sequence[Row]) -> Sequence[SourceRecord]:
         assert self._stream is not None
         raw: dict[str, Column] = dict(zip(self._stream.names, zip(*rows, strict=True), strict=True))
         columns, schema = self._columns_for(raw)
-        values = {column.name: self._converted(column, raw[column.name]) for column in columns}
+        errors: dict[int, DataError] = {}
+        values = {column.name: self._converted(column, raw[column.name], errors) for column in columns}
         offset_of = self._offsets(raw, len(rows))
-        batch = ValueBatch.struct(schema, values, len(rows))
-        return SourceBatch(self._partition, offset_of, self._topic, batch, int(time.time() * 1000))
+        struct = ValueBatch.struct(schema, values, len(rows))
+        batch = SourceBatch(self._partition, offset_of, self._topic, struct, int(time.time() * 1000))
+        return self._with_errors(batch, raw, errors) if errors else batch
+
+    def _with_errors(
+        self, batch: SourceBatch, raw: Mapping[str, Column], errors: Mapping[int, DataError]
+    ) -> Sequence[SourceRecord]:
+        records = list(batch)
+        for index, error in errors.items():
+            row = orjson.dumps({str(name): column[index] for name, column in raw.items()}, default=as_text)
+            records[index] = ErrantSourceRecord(
+                self._partition, batch.offset_of(index), error, row, self._settings.dead_letters
+            )
+        return records
 
     def _columns_for(self, raw: Mapping[str, Column]) -> tuple[Sequence[SourceColumn], Schema]:
         if self._columns is not None and self._schema is not None:
@@ -239,13 +228,19 @@ class TableReader:
             columns.append(source_column(info, self._settings.mapping))
         return columns, self._schema_of(columns)
 
-    def _converted(self, column: SourceColumn, values: Column) -> Column:
+    def _converted(self, column: SourceColumn, values: Column, errors: dict[int, DataError]) -> Column:
+        """The values of the records; adds the errors of rows that cannot be records."""
+
+        def failed(index: int, error: Exception) -> None:
+            errors.setdefault(index, self._value_error(column.name, column.type.kind, error))
+
         try:
             return column.values(values)
-        except (ValueError, TypeError, ArithmeticError) as error:
-            raise ConnectError(
-                f"A value of the column {column.name} of {self.name} is not of type {column.type.kind}: {error}"
-            ) from None
+        except VALUE_ERRORS:
+            return column.each(values, failed)
+
+    def _value_error(self, column: str, kind: Kind, error: Exception) -> DataError:
+        return DataError(f"A value of the column {column} of {self.name} is not of type {kind}: {error}")
 
     def _offsets(self, raw: Mapping[str, Column], count: int) -> Any:
         """The function that returns the offset after the n-th row; advances the position to the last row."""
@@ -285,7 +280,10 @@ class TableReader:
         kinds = {info.name: info.type.kind for info in self._infos or ()}
         zone = zone_of(kinds.get(names[0], Kind.TIMESTAMP), self._settings.mapping.zone)
         timestamps = columns[0] if len(columns) == 1 else [_first(row) for row in zip(*columns, strict=True)]
-        return [as_instant(value, zone) for value in timestamps]
+        try:
+            return [as_instant(value, zone) for value in timestamps]
+        except VALUE_ERRORS as error:
+            raise self._value_error(" or ".join(names), Kind.TIMESTAMP, error) from None
 
     def _times_of(self, rows: Sequence[Row]) -> list[dt.datetime]:
         if not rows:

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from runtime.api.data.batch import SourceBatch
+from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConnectError, RetriableError
 from runtime.api.task import Offset, Partition
 from runtime.connectors.jdbc.catalog.choice import catalog_of
@@ -40,7 +40,7 @@ class SourceReads:
         """`tables` is empty for a query; `committed` returns the committed offset of a source partition; `clock` is in
         seconds."""
         self._settings, self._clock = settings, clock
-        self._database = Database(settings.connection)
+        self._database = Database(settings.connection, reads_only=True)
         self._catalog = catalog_of(self._database.dialect)
         self._failures = 0
         self._readers: deque[TableReader] = deque()
@@ -54,14 +54,15 @@ class SourceReads:
             self._database.close()
             raise
 
-    def poll(self) -> SourceBatch | None:
+    def poll(self) -> Sequence[SourceRecord] | None:
         """The next batch; None if no table has rows now. RetriableError if the database is not available."""
         reader = self._reader_due()
         while reader is not None:
             batch = self._read(reader)
             if batch is not None:
                 return batch
-            reader.due = self._clock() + self._settings.poll_interval
+            interval = self._settings.poll_interval
+            reader.due = self._clock() + min(interval, reader.delay or interval)
             self._readers.rotate(-1)
             reader = self._reader_due()
         return None
@@ -84,13 +85,15 @@ class SourceReads:
         selection = Selection(origin, settings.mode, settings.incrementing, settings.timestamps, settings.quote)
         exact = self._database.dialect == "postgresql" and self._database.engine.dialect.driver == "psycopg"
         shared = ReaderSettings(
-            ValueMapping(settings.numeric, settings.granularity, settings.zone, exact),
+            ValueMapping(settings.numeric, settings.granularity, settings.zone, exact, settings.zero_dates),
             settings.max_rows,
             settings.delay,
+            settings.max_wait,
             settings.non_null,
+            settings.dead_letters,
         )
         position = Position() if settings.mode is Mode.BULK else self._start(committed(partition))
-        return TableReader(selection, self._catalog, shared, partition, topic, position)
+        return TableReader(selection, self._catalog, shared, partition, topic, position, self._clock)
 
     def _start(self, offset: Offset | None) -> Position:
         initial = self._settings.initial
@@ -109,7 +112,7 @@ class SourceReads:
         running = next((reader for reader in self._readers if reader.reading), None)
         return running or next((reader for reader in self._readers if reader.due <= now), None)
 
-    def _read(self, reader: TableReader) -> SourceBatch | None:
+    def _read(self, reader: TableReader) -> Sequence[SourceRecord] | None:
         try:
             connection = self._database.connection()
             batch = reader.read(connection)

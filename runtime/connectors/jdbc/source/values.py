@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
@@ -10,7 +11,7 @@ from typing import Any
 
 from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
 from runtime.api.data.schema import Schema, Type
-from runtime.connectors.jdbc.modes import Granularity, NumericMapping
+from runtime.connectors.jdbc.modes import Granularity, NumericMapping, ZeroDates
 from runtime.connectors.jdbc.types import (
     JSON_NAME,
     MICRO_TIMESTAMP_NAME,
@@ -26,6 +27,9 @@ Column = Sequence[Any]
 Convert = Callable[[Any], Any]
 """Converts one value that is not None."""
 
+VALUE_ERRORS = (ValueError, TypeError, ArithmeticError)
+"""What conversions raise for values that cannot be fields."""
+
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICRO = dt.timedelta(microseconds=1)
 _WIDE = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -40,6 +44,7 @@ class ValueMapping:
     granularity: Granularity = Granularity.CONNECT_LOGICAL
     zone: dt.tzinfo = dt.UTC
     exact_driver: bool = False
+    zero_dates: ZeroDates = ZeroDates.FAIL
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,18 @@ class SourceColumn:
         """The values of the records."""
         convert = self.convert
         return column if convert is None else [None if value is None else convert(value) for value in column]
+
+    def each(self, column: Column, failed: Callable[[int, Exception], object]) -> Column:
+        """The values of the records, one by one; None for those that cannot be converted, whose indices and errors
+        `failed` is called with."""
+        values: list[Any] = []
+        for index, value in enumerate(column):
+            try:
+                values += self.values([value])
+            except VALUE_ERRORS as error:
+                failed(index, error)
+                values.append(None)
+        return values
 
 
 _PLAIN = {
@@ -85,7 +102,11 @@ _CAST = frozenset({Kind.UUID, Kind.JSON, Kind.OTHER})
 def source_column(info: ColumnInfo, mapping: ValueMapping) -> SourceColumn:
     """How this column is read."""
     schema, convert = _mapped(info.type, mapping)
-    if info.nullable:
+    nullable = info.nullable
+    if convert is not None and (info.type.kind in TIMESTAMPS or info.type.kind is Kind.DATE):
+        convert = _with_zero_dates(convert, mapping.zero_dates)
+        nullable |= mapping.zero_dates is ZeroDates.NULL
+    if nullable:
         schema = schema.replace(optional=True)
     leaf = info.type.element.kind if info.type.element is not None else info.type.kind
     return SourceColumn(info.name, info.type, schema, leaf in _CAST, convert)
@@ -115,16 +136,14 @@ def _mapped(database_type: DatabaseType, mapping: ValueMapping) -> tuple[Schema,
 def _array(element: DatabaseType, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
     schema, convert = _mapped(element, mapping)
     array = Schema(Type.ARRAY, values=schema.replace(optional=True))
-    if convert is None:
-        return array, None
-    inner = convert
 
-    def nested(value: Any) -> Any:
-        if isinstance(value, list):
-            return [nested(item) for item in value]
-        return None if value is None else inner(value)
+    def flat(value: Any) -> Any:
+        """PostgreSQL declares no number of dimensions, so that only a value shows them."""
+        if any(isinstance(item, list) for item in value):
+            raise ValueError("it is an array of arrays, for which Connect has no schema; read it as text with query")
+        return value if convert is None else [None if item is None else convert(item) for item in value]
 
-    return array, nested
+    return array, flat
 
 
 def _decimal(database_type: DatabaseType, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
@@ -141,7 +160,7 @@ def _decimal(database_type: DatabaseType, mapping: ValueMapping) -> tuple[Schema
     if scale > 0 and (eager or (numeric is NumericMapping.BEST_FIT and small)):
         return Schema(Type.FLOAT64), float
     if mapping.exact_driver and scale >= 0:
-        return decimal_schema(scale), None
+        return decimal_schema(scale), _finite
     unit = Decimal(1).scaleb(-scale)
     return decimal_schema(scale), lambda value: _rounded(value, unit)
 
@@ -159,9 +178,16 @@ def _decimal_text(value: Any) -> str:
     return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
+def _finite(number: Decimal) -> Decimal:
+    """PostgreSQL's NUMERIC has NaN and infinities, which a Decimal of Connect, an integer with a scale, has not."""
+    if number.is_finite():
+        return number
+    raise ValueError(f"{number} has no Decimal in Connect; numeric.mapping=best_fit_eager_double keeps it as FLOAT64")
+
+
 def _rounded(value: Any, unit: Decimal) -> Decimal:
     number = value if isinstance(value, Decimal) else Decimal(str(value))
-    return number.quantize(unit, ROUND_HALF_EVEN, _WIDE)
+    return _finite(number).quantize(unit, ROUND_HALF_EVEN, _WIDE)
 
 
 def _timestamp(kind: Kind, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
@@ -171,6 +197,25 @@ def _timestamp(kind: Kind, mapping: ValueMapping) -> tuple[Schema, Convert | Non
         return TIMESTAMP_SCHEMA, None if plain else lambda value: as_instant(value, zone)
     schema, of_micros = _GRANULARITIES[granularity]
     return schema, lambda value: of_micros(micros(as_instant(value, zone)))
+
+
+_ZERO_DATE = re.compile(r"0000-|\d{4}-(00|\d\d-00)")
+
+
+def is_zero_date(value: Any) -> bool:
+    """Whether this is a date of MySQL without a year, month or day, of which drivers return the text."""
+    return isinstance(value, str) and _ZERO_DATE.match(value) is not None
+
+
+def _with_zero_dates(convert: Convert, treatment: ZeroDates) -> Convert:
+    def date(value: Any) -> Any:
+        if not is_zero_date(value):
+            return convert(value)
+        if treatment is ZeroDates.FAIL:
+            raise ValueError(f"{value} is not a date; set zero.dates to null or epoch")
+        return None if treatment is ZeroDates.NULL else convert(_EPOCH)
+
+    return date
 
 
 def zone_of(kind: Kind, zone: dt.tzinfo) -> dt.tzinfo:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP, TIMESTAMP_SCHEMA
+from runtime.api.data.record import ErrantSourceRecord
 from runtime.api.data.schema import BYTES_SCHEMA, INT32_SCHEMA, STRING_SCHEMA, Schema, Type, struct_schema
 from runtime.api.data.validate import validate_struct
-from runtime.api.errors import ConnectError
 from tests.support.servers.mariadb import MariaDb
 from tests.support.tasks.jdbc import SinkRun, SourceRun, SourceTestContext, read_once
 from tests.unit.runtime.connectors.jdbc.conftest import TestDatabase
@@ -131,8 +131,43 @@ def test_errors_of_rows_go_to_the_reporter(column: str, mariadb_db: TestDatabase
 def test_times_beyond_a_day_are_refused(mariadb_db: TestDatabase) -> None:
     mariadb_db.query("CREATE TABLE t (t time)")
     mariadb_db.query("INSERT INTO t VALUES ('25:00:00')")
-    with pytest.raises(ConnectError, match="the column t of t is not of type time"):
-        read_once(mariadb_db.config)
+    (record,) = read_once(mariadb_db.config)
+    assert isinstance(record, ErrantSourceRecord)
+    assert "the column t of t is not of type time" in str(record.error)
+
+
+def test_zero_dates(mariadb_db: TestDatabase) -> None:
+    mariadb_db.query(
+        "CREATE TABLE t (id int PRIMARY KEY, d date NOT NULL, at datetime NOT NULL, ts timestamp NOT NULL)"
+    )
+    mariadb_db.query("INSERT INTO t VALUES (1, '2024-02-29', '2024-02-29 12:00:00', '2024-02-29 14:00:00')")
+    mariadb_db.query("INSERT INTO t VALUES (2, 0, 0, 0), (3, '2024-00-00', '2024-02-00 12:00:00', 0)")
+    config = {**mariadb_db.config, "mode": "incrementing", "incrementing.column.name": "id"}
+    noon = NOON.replace(microsecond=0)
+    first = {"id": 1, "d": dt.date(2024, 2, 29), "at": noon, "ts": noon}
+    good, *errant = read_once(config)
+    assert good.value == first
+    assert good.value_schema is not None and not any(field.schema.optional for field in good.value_schema.fields)
+    messages = [str(record.error) for record in errant if isinstance(record, ErrantSourceRecord)]
+    begin = "A value of the column d of t is not of type date: "
+    assert messages == [
+        f"{begin}{day} is not a date; set zero.dates to null or epoch" for day in ("0000-00-00", "2024-00-00")
+    ]
+    epoch = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    for treatment, date, moment in (("null", None, None), ("epoch", epoch.date(), epoch)):
+        records = read_once({**config, "zero.dates": treatment})
+        assert records[0].value == first
+        assert [list(record.value.values())[1:] for record in records[1:]] == [[date, moment, moment]] * 2
+        for record in records:
+            assert record.value_schema is not None
+            validate_struct(record.value_schema, record.value)
+
+
+def test_rows_with_a_zero_date_have_no_place_in_modes_with_timestamps(mariadb_db: TestDatabase) -> None:
+    mariadb_db.query("CREATE TABLE t (id int PRIMARY KEY, at datetime NOT NULL)")
+    mariadb_db.query("INSERT INTO t VALUES (1, 0), (2, '2024-02-29 12:00:00')")
+    (record,) = read_once({**mariadb_db.config, "mode": "timestamp", "timestamp.column.name": "at"})
+    assert record.value["id"] == 2
 
 
 def test_tables_are_those_of_the_database_unless_a_pattern_selects_others(

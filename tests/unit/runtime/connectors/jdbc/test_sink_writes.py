@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import traceback
 from decimal import Decimal
 from typing import Any
@@ -145,8 +146,8 @@ def test_new_fields_become_columns(database: TestDatabase) -> None:
     wider = struct_schema(
         {"name": OPTIONAL_STRING_SCHEMA, 'new "col%': Schema(Type.INT32, optional=True, default=5), "d": STRING_SCHEMA}
     )
-    with pytest.raises(ConnectError, match="the field is required and has no default"):
-        sink.put(({"id": 2}, {"name": "b", "d": "x"}), schemas=(KEY, wider))
+    sink.put(({"id": 2}, {"name": "b", 'new "col%': None, "d": "x"}), schemas=(KEY, wider))
+    assert "the field is required and has no default" in sink.context.failed[0][1]
     wider = struct_schema({field.name: field.schema for field in wider.fields[:2]})
     sink.put(({"id": 2}, {"name": "b", 'new "col%': None}), _row(3, "c"), schemas=(KEY, wider))
     assert database.query('SELECT id, name, "new ""col%" FROM t ORDER BY id') == [(1, "a", 5), (2, "b", 5), (3, "c", 5)]
@@ -173,6 +174,41 @@ def test_one_bad_record_does_not_stop_the_others(database: TestDatabase) -> None
     assert [number for number, _, _ in _rows(database)] == [n for n in range(102) if n not in (37, 100)]
     assert [value for value, _ in sink.context.failed] == ["no struct", {"name": "no key", "n": 1}, rows[37][1]]
     assert "t-0 at offset 38 cannot be written to t" in sink.context.failed[-1][1]
+    sink.stop()
+
+
+@pytest.mark.parametrize("schema", [Schema(Type.FLOAT64), None], ids=["with a schema", "without"])
+def test_numbers_that_are_none(database: TestDatabase, schema: Schema | None) -> None:
+    """PostgreSQL stores them; SQLite would store null, and drivers of MariaDB refuse the whole batch."""
+    database.query("CREATE TABLE t (id INTEGER PRIMARY KEY, f DOUBLE PRECISION)")
+    sink = SinkRun(database.config)
+    value = None if schema is None else struct_schema({"id": INT32_SCHEMA, "f": schema})
+    numbers = [0.5, math.nan, math.inf, 1.5]
+    sink.put(*[(None, {"id": n, "f": number}) for n, number in enumerate(numbers)], schemas=(None, value))
+    refused = {"postgresql": [], "sqlite": [1], "mariadb": [1, 2]}[database.kind]
+    assert [record["id"] for record, _ in sink.context.failed] == refused
+    for record, message in sink.context.failed:
+        assert f"{record['f']} is a number that the database cannot store" in message
+    stored: dict[int, float] = dict(database.query("SELECT id, f FROM t"))
+    assert {n: repr(number) for n, number in stored.items()} == {
+        n: repr(number) for n, number in enumerate(numbers) if n not in refused
+    }
+    sink.stop()
+
+
+def test_a_required_new_field_costs_only_its_records(database: TestDatabase) -> None:
+    database.query("CREATE TABLE t (id INTEGER PRIMARY KEY)")
+    required = struct_schema({"id": INT32_SCHEMA, "n": INT32_SCHEMA})
+    fine = struct_schema({"id": INT32_SCHEMA})
+    sink = SinkRun({**database.config, "auto.evolve": "true"})
+    bad, good = {"id": 1, "n": 1}, {"id": 2}
+    sink.task.put([sink.record(None, bad, (None, required), "t"), sink.record(None, good, (None, fine), "t")])
+    assert database.query("SELECT id FROM t") == [(2,)]
+    ((value, message),) = sink.context.failed
+    assert value == bad
+    assert "has no column n, and it cannot be added because the field is required and has no default" in message
+    with pytest.raises(ConnectError, match="has no column n, and it cannot be added"):
+        SinkRun({**database.config, "auto.evolve": "true"}, tolerates=False).put((None, bad), schemas=(None, required))
     sink.stop()
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP
+from runtime.api.data.record import ErrantSourceRecord
 from runtime.api.data.schema import Type
 from runtime.api.data.validate import validate_struct
-from runtime.api.errors import ConnectError
 from tests.support.tasks.jdbc import read_once
 from tests.unit.runtime.connectors.jdbc.conftest import TestDatabase
 
@@ -112,11 +113,36 @@ def test_types_of_sqlite(sqlite_db: TestDatabase) -> None:
     validate_struct(values.value_schema, values.value)
 
 
-def test_a_value_of_another_type_is_named(sqlite_db: TestDatabase) -> None:
-    sqlite_db.query("CREATE TABLE t (n INTEGER)")
-    sqlite_db.query("INSERT INTO t VALUES ('many')")
-    with pytest.raises(ConnectError, match="the column n of t is not of type int64"):
-        read_once(sqlite_db.config)
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        ("integer[]", "{{1,2},{3,4}}", "array of arrays, for which Connect has no schema; read it as text with query"),
+        ("text[][]", "{{a}}", "array of arrays"),
+        ("numeric(9,2)", "NaN", "NaN has no Decimal in Connect; numeric.mapping=best_fit_eager_double"),
+    ],
+)
+def test_a_value_that_connect_does_not_have_is_named(
+    postgres_db: TestDatabase, kind: str, value: str, message: str
+) -> None:
+    postgres_db.query(f"CREATE TABLE t (good integer, odd {kind})")
+    postgres_db.query(f"INSERT INTO t VALUES (1, '{value}')")
+    (record,) = read_once(postgres_db.config)
+    assert isinstance(record, ErrantSourceRecord)
+    assert re.match(f"A value of the column odd of public.t is not of type .*{message}", str(record.error))
+    as_text = read_once({**postgres_db.config, "query": "SELECT odd::text AS odd FROM t"})
+    assert [record.value for record in as_text] == [{"odd": value}]
+
+
+def test_a_row_with_a_value_of_another_type_is_errant_alone(sqlite_db: TestDatabase) -> None:
+    sqlite_db.query("CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, at DATE)")
+    sqlite_db.query("INSERT INTO t VALUES (1, 10, NULL), (2, 'many', 'never'), (3, 30, NULL)")
+    config = {"mode": "incrementing", "incrementing.column.name": "id", "errors.deadletterqueue.topic.name": "bad"}
+    first, errant, last = read_once({**sqlite_db.config, **config})
+    assert [first.value["n"], last.value["n"]] == [10, 30]
+    assert isinstance(errant, ErrantSourceRecord)
+    assert str(errant.error).startswith("A value of the column n of t is not of type int64: ")
+    assert (errant.topic, errant.source_offset) == ("bad", {"incrementing": 2})
+    assert errant.value == b'{"id":2,"n":"many","at":"never"}'
 
 
 @pytest.mark.parametrize(
