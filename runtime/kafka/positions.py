@@ -9,7 +9,7 @@ from typing import Any
 
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.kafka_python import TopicPartition
-from runtime.kafka.clients.open_clients import KeptAdmin, listed_offset
+from runtime.kafka.clients.open_clients import KeptAdmin, listed_offset, offset_spec
 from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 
@@ -34,15 +34,15 @@ class Positions:
 
     async def beginnings(self, partitions: Collection[TopicPartition]) -> Offsets:
         """The offset of the first record that has not been deleted."""
-        return await self._list(dict.fromkeys(partitions, _spec("earliest")))
+        return await self._list(dict.fromkeys(partitions, offset_spec("earliest")))
 
     async def ends(self, partitions: Collection[TopicPartition]) -> Offsets:
         """The offset of the next record to be written."""
-        return await self._list(dict.fromkeys(partitions, _spec("latest")))
+        return await self._list(dict.fromkeys(partitions, offset_spec("latest")))
 
     async def at_time(self, partitions: Collection[TopicPartition], milliseconds: int) -> Offsets:
         """The offset of the first record with this timestamp or a later one; the end if there is none."""
-        spec = _spec("for_timestamp", milliseconds)
+        spec = offset_spec("for_timestamp", milliseconds)
         listed, ends = await asyncio.gather(self._list(dict.fromkeys(partitions, spec)), self.ends(partitions))
         return {at: end if listed.get(at, -1) < 0 else listed[at] for at, end in ends.items()}
 
@@ -134,13 +134,6 @@ class Positions:
                     timestamps[at] = None if ended else message.timestamp()[1]
                     consumer.incremental_unassign([At(*at)])
         return timestamps
-
-
-def _spec(kind: str, *values: int) -> Any:
-    """An OffsetSpec of confluent-kafka."""
-    from confluent_kafka.admin._listoffsets import OffsetSpec
-
-    return getattr(OffsetSpec, kind)(*values)
 
 
 _READER_SETTINGS = {

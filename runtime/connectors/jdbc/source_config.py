@@ -215,9 +215,9 @@ def source_keys(tables: Recommender, columns: Recommender, choices: Recommender)
             ConfigKey(GRANULARITY, text, "connect_logical", low, "Fields for timestamps: connect_logical has "
                  "milliseconds; the others keep microseconds, as a number or text.", one_of(*Granularity),
                  width=Width.MEDIUM, display_name="Timestamp granularity", recommender=choices),
-            ConfigKey(ZERO_DATES, text, "fail", low, "Fields for dates of MySQL and MariaDB without a year, month or "
-                 "day, such as 0000-00-00: fail makes their row an error, null makes all fields of dates optional, "
-                 "epoch is 1970-01-01.",
+            ConfigKey(ZERO_DATES, text, "fail", low, "How dates of MySQL and MariaDB without a year, month or day, "
+                 "such as 0000-00-00, are read: fail makes their row an error, null reads them as null and makes all "
+                 "fields of dates optional, epoch reads them as 1970-01-01.",
                  one_of(*ZeroDates), width=Width.SHORT, display_name="Zero dates", recommender=choices),
             ConfigKey(DEAD_LETTERS, text, "", medium, "Topic for rows with a value that cannot be a field and that "
                  "errors.tolerance=all skips. The error is in their headers.", width=Width.MEDIUM,

@@ -292,7 +292,7 @@ class Connectors:
 
     def task_topic(self, task: TaskId, epoch: int, topic: str) -> None:
         stored, loop = self._configs.connector(task.connector), self._loops.get(task.connector)
-        if stored is not None and loop is not None and loop.tasks.run_for(stored):
+        if stored is not None and loop is not None and loop.tasks.are_of(stored):
             self._board.topic(task, topic)
 
     def task_errors(self, task: TaskId, epoch: int, counts: Mapping[str, Any]) -> None:

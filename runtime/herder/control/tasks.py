@@ -182,7 +182,7 @@ class Tasks:
             self._forget_statuses_except(len(stored.tasks))  # other workers may run these already
         self._created = stored.created
 
-    def run_for(self, stored: StoredConnector) -> bool:
+    def are_of(self, stored: StoredConnector) -> bool:
         """Whether the tasks that run or are stopping are of this connector, not of a deleted one of its name."""
         return self._created == stored.created
 

@@ -251,6 +251,13 @@ class KeptAdmin:
             close(lease.client)
 
 
+def offset_spec(kind: str, *values: int) -> Any:
+    """What list_offsets() is asked for: `latest`, `earliest`, or another kind of confluent-kafka's OffsetSpec."""
+    from confluent_kafka.admin._listoffsets import OffsetSpec
+
+    return getattr(OffsetSpec, kind)(*values)
+
+
 def listed_offset(listed: Any) -> int:
     """The offset in a result of AdminClient.list_offsets(). KafkaException if the leader has not responded, which
     librdkafka reports as OFFSET_INVALID without an error."""

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from runtime.kafka.clients.open_clients import KeptAdmin, listed_offset
+from runtime.kafka.clients.open_clients import KeptAdmin, listed_offset, offset_spec
 from runtime.kafka.log.reader import Position
 from runtime.kafka.request_batcher import RequestBatcher
 
@@ -65,9 +65,8 @@ class EndOffsets:
 
     async def _list(self, admin: Any, keys: Sequence[_Key], seconds: float) -> dict[_Key, Ends]:
         from confluent_kafka import IsolationLevel, TopicPartition
-        from confluent_kafka.admin._listoffsets import OffsetSpec
 
-        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # confluent-kafka has no types here
+        latest = offset_spec("latest")
         ends: dict[_Key, Ends] = {key: {} for key in keys}
         requests = {}
         for uncommitted in {uncommitted for _, uncommitted in keys}:

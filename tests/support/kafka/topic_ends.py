@@ -7,9 +7,8 @@ from typing import Any
 
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._listoffsets import OffsetSpec
 
-from runtime.kafka.clients.open_clients import listed_offset
+from runtime.kafka.clients.open_clients import listed_offset, offset_spec
 from tests.support.waiting import allowed
 
 
@@ -20,8 +19,7 @@ def latest_offsets(
     level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
 ) -> dict[tuple[str, int], int]:
     """The ends of these partitions. KafkaException, also if a leader has died."""
-    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # confluent-kafka has no types here
-    asked = {TopicPartition(*at): latest for at in partitions}
+    asked = {TopicPartition(*at): offset_spec("latest") for at in partitions}
     listed = admin.list_offsets(asked, isolation_level=level, request_timeout=timeout)
     return {(at.topic, at.partition): listed_offset(future.result()) for at, future in listed.items()}
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _MOST_PENDING = 4  # closed file sets per upload thread; put() waits beyond it
-_COMMIT_WAIT = 2.0  # seconds, less than task.shutdown.graceful.timeout.ms
+_COMMIT_WAIT = 2.0  # seconds, less than the default of task.shutdown.graceful.timeout.ms
 _CLOSE_WAIT = 30.0  # seconds for which close() waits for files of partitions that another task gets
 
 

@@ -18,8 +18,8 @@ class Fence(Protocol):
     """Waits for the transactions that were open when it was made."""
 
     def remaining(self, connection: Connection) -> Collection[str]:
-        """Those that are still open, for messages. Each call needs a transaction of its own, since databases do not
-        look again within one."""
+        """Those that are still open, for messages. Each call needs a transaction of its own, since databases may
+        show the same list throughout one."""
 
 
 class ListedTransaction(NamedTuple):

@@ -2,8 +2,8 @@
 
 AUTO_INCREMENT numbers a row, and CURRENT_TIMESTAMP gives it the time of its statement, a moment before the statement's
 transaction is listed, which then remains listed to its end. A transaction gets its number with its first write, so that
-it is recognized by its session and its start. InnoDB keeps the list for a tenth of a second after each look at it: only
-a list in which the session finds its own statement is a new one.
+it is recognized by its session and its start. InnoDB keeps the list for a tenth of a second after each query: only a
+list that contains the query itself is new.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from runtime.connectors.jdbc.catalog.fence import REGISTRATION, ListedFence, Lis
 
 _log = logging.getLogger(__name__)
 
-_LOOKS = 50  # before other users of the list are to blame
+_ATTEMPTS = 50
 _tokens = count(1)
 
 
@@ -56,7 +56,7 @@ class InnoDbTransactions:
         return ListedFence(connection, self._listed)
 
     def _listed(self, connection: Connection) -> Collection[ListedTransaction]:
-        for _ in range(_LOOKS):
+        for _ in range(_ATTEMPTS):
             token = f"headrace {next(_tokens)}"
             connection.rollback()
             connection.exec_driver_sql("START TRANSACTION WITH CONSISTENT SNAPSHOT")  # which is listed, too
@@ -71,4 +71,7 @@ class InnoDbTransactions:
                     if not (own or reads_only)
                 }
             self._sleep(REGISTRATION)
-        raise RetriableError("The list of transactions, information_schema.innodb_trx, does not change")
+        raise RetriableError(
+            "The database does not refresh its list of transactions, information_schema.innodb_trx, probably because "
+            "another session queries it all the time"
+        )

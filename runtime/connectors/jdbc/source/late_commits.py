@@ -19,7 +19,7 @@ from runtime.connectors.jdbc.catalog.fence import Fence
 
 _log = logging.getLogger(__name__)
 
-_FIRST_DELAY, _LONGEST_DELAY = 0.02, 1.0  # seconds between two looks at the open transactions
+_FIRST_DELAY, _LONGEST_DELAY = 0.02, 1.0  # seconds between two checks of the open transactions
 _LONG_WAIT = 60.0  # seconds after which a warning names the transactions
 
 

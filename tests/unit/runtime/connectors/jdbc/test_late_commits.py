@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import sqlalchemy as sa
 
 from runtime.connectors.jdbc.catalog.fence import ListedFence, ListedTransaction
 from tests.support.servers.mariadb import MariaDb
@@ -306,9 +307,10 @@ def test_a_fence_follows_transactions_into_their_preparation() -> None:
     prepared = [ListedTransaction(f"-1/{number}", None) for number in range(3)]
     lists = iter([{first, second}, {second, prepared[0], first}, {second, prepared[1]}, {prepared[1], prepared[2]},
                   {prepared[2], prepared[0]}, {prepared[0]}])  # fmt: skip
-    fence = ListedFence(None, lambda _: next(lists))  # type: ignore[arg-type]  # the list needs no connection
-    assert fence.remaining(None) == ["session 10", "session 11"]  # type: ignore[arg-type]
-    assert fence.remaining(None) == ["prepared transaction -1/1", "session 11"]  # type: ignore[arg-type]
-    assert len(fence.remaining(None)) == 2  # type: ignore[arg-type]
-    assert fence.remaining(None) == ["prepared transaction -1/2"]  # type: ignore[arg-type]
-    assert fence.remaining(None) == []  # type: ignore[arg-type]
+    with sa.create_engine("sqlite://").connect() as connection:
+        fence = ListedFence(connection, lambda _: next(lists))
+        assert fence.remaining(connection) == ["session 10", "session 11"]
+        assert fence.remaining(connection) == ["prepared transaction -1/1", "session 11"]
+        assert fence.remaining(connection) == ["prepared transaction -1/1", "prepared transaction -1/2"]
+        assert fence.remaining(connection) == ["prepared transaction -1/2"]
+        assert fence.remaining(connection) == []

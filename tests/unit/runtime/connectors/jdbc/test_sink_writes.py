@@ -178,7 +178,7 @@ def test_one_bad_record_does_not_stop_the_others(database: TestDatabase) -> None
 
 
 @pytest.mark.parametrize("schema", [Schema(Type.FLOAT64), None], ids=["with a schema", "without"])
-def test_numbers_that_are_none(database: TestDatabase, schema: Schema | None) -> None:
+def test_nan_and_infinities(database: TestDatabase, schema: Schema | None) -> None:
     """PostgreSQL stores them; SQLite would store null, and drivers of MariaDB refuse the whole batch."""
     database.query("CREATE TABLE t (id INTEGER PRIMARY KEY, f DOUBLE PRECISION)")
     sink = SinkRun(database.config)
