@@ -112,6 +112,16 @@ _OWN = frozenset(cls for cls, _, _ in BUNDLED if cls.startswith("headrace."))
 
 EXTRAS: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
     ("io.confluent.connect.avro.AvroConverter", "runtime.converters.avro.avro:AvroConverter", (PluginType.CONVERTER,)),
+    (
+        "io.confluent.connect.json.JsonSchemaConverter",
+        "runtime.converters.json_schema.json_schema:JsonSchemaConverter",
+        (PluginType.CONVERTER,),
+    ),
+    (
+        "io.confluent.connect.protobuf.ProtobufConverter",
+        "runtime.converters.protobuf.protobuf:ProtobufConverter",
+        (PluginType.CONVERTER,),
+    ),
 )
 """Bundled plugins with optional dependencies, which are found by name but not listed."""
 

@@ -127,6 +127,7 @@ def test_subjects_ids_and_caching(stub: StubRegistry) -> None:
         value.to_connect("t", b"\x00\x00\x00\x00\x01\x02k")
     assert stub.subjects == {"t-key": [1], "t-value": [2]}
     asked = ["POST /subjects/t-key/versions", "POST /subjects/t-value/versions", "GET /schemas/ids/1"]
+    asked.append("POST /subjects/t-value")  # the version of schema 1
     assert sorted(stub.requests) == sorted(asked)
     for strategy, subject in (("RecordNameStrategy", "com.x.Order"), ("TopicRecordNameStrategy", "t-com.x.Order")):
         name = f"io.confluent.kafka.serializers.subject.{strategy}"
@@ -211,7 +212,7 @@ def test_enums_and_the_latest_schema(stub: StubRegistry) -> None:
     assert json.loads(stub.schemas[0]["schema"]) == {
         "type": "enum", "name": "E", "symbols": ["A", "B"]
     }  # fmt: skip
-    assert made(stub).to_connect("t", data) == (enum, "B")
+    assert made(stub).to_connect("t", data) == (enum.replace(version=1), "B")
     wider = {"type": "record", "name": "Order", "namespace": "com.x", "fields": [
         {"name": "n", "type": "long"}, {"name": "more", "type": "string", "default": "x"},
     ]}  # fmt: skip
