@@ -21,7 +21,7 @@ from runtime.converters.avro.target import TargetSchema
 from runtime.converters.avro.union import UnionCodec
 from runtime.converters.avro.write import FromConnect, value_writer
 from runtime.converters.registry.client import AVRO
-from runtime.converters.registry.converter import RegistryConverter
+from runtime.converters.registry.converter import ConfluentConverter
 from runtime.converters.registry.formats import Format, NativeSchema
 from runtime.converters.registry.options import installed, missing, optional, registry_options, require
 from runtime.converters.registry.schemas import RegisteredSchema
@@ -66,7 +66,7 @@ class AvroFormat(Format):
         return AvroDecoder(connect, convert, codec.parse(document))
 
 
-class AvroConverter(RegistryConverter):
+class AvroConverter(ConfluentConverter):
     """Converts Connect's schemas to Avro's."""
 
     java_name = "io.confluent.connect.avro.AvroConverter"

@@ -25,7 +25,7 @@ from runtime.converters.json_schema.names import JsonSchemaOptions, is_union
 from runtime.converters.json_schema.read import value_reader
 from runtime.converters.json_schema.references import SchemaDocuments
 from runtime.converters.json_schema.schema import JsonSchemas
-from runtime.converters.registry.converter import RegistryConverter
+from runtime.converters.registry.converter import ConfluentConverter
 from runtime.converters.registry.formats import Format, NativeSchema
 from runtime.converters.registry.options import optional, registry_options, require
 from runtime.converters.registry.schemas import RegisteredSchema
@@ -92,7 +92,7 @@ class JsonSchemaFormat(Format):
         return _validator(text, references) if self._options.validate else _accept
 
 
-class JsonSchemaConverter(RegistryConverter):
+class JsonSchemaConverter(ConfluentConverter):
     """Converts Connect's schemas to JSON Schema."""
 
     java_name = "io.confluent.connect.json.JsonSchemaConverter"

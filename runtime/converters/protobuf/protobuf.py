@@ -19,7 +19,7 @@ from runtime.converters.protobuf.read import Get, MessageField, MessageReader, s
 from runtime.converters.protobuf.schema import LOGICAL, ProtobufSchemas, wrapper_type
 from runtime.converters.protobuf.text import proto_text
 from runtime.converters.protobuf.write import ValueWriter
-from runtime.converters.registry.converter import RegistryConverter
+from runtime.converters.registry.converter import ConfluentConverter
 from runtime.converters.registry.formats import Format, NativeSchema
 from runtime.converters.registry.options import installed, missing, registry_options, require
 from runtime.converters.registry.schemas import RegisteredSchema
@@ -74,7 +74,7 @@ class ProtobufFormat(Format):
         return ProtobufDecoder(descriptors.message(path), MessageReader(self._options, descriptors.params))
 
 
-class ProtobufConverter(RegistryConverter):
+class ProtobufConverter(ConfluentConverter):
     """Converts Connect's schemas to Protobuf's."""
 
     java_name = "io.confluent.connect.protobuf.ProtobufConverter"

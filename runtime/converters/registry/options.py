@@ -15,7 +15,7 @@ from runtime.converters.registry.http import HttpClient
 from runtime.converters.registry.subjects import STRATEGIES
 
 _TLS = "schema.registry.ssl."
-_STORES = (
+STORES = (
     ("truststore.location", ConfigType.STRING, "", "Store of trusted certificates: JKS, JCEKS, PKCS12 or PEM."),
     ("truststore.password", ConfigType.PASSWORD, "", "Its password."),
     ("truststore.type", ConfigType.STRING, "JKS", "Its type; the content decides."),
@@ -86,7 +86,7 @@ def registry_options(url: Validator, *own: ConfigKey) -> ConfigDef:
         optional("basic.auth.credentials.source", kinds.STRING, "URL", "URL or USER_INFO."),
         optional("basic.auth.user.info", kinds.PASSWORD, "", "user:password, if the source is USER_INFO."),
         optional("bearer.auth.token", kinds.PASSWORD, "", "Token for bearer authentication."),
-        *(optional(f"{_TLS}{name}", type_, default, doc) for name, type_, default, doc in _STORES),
+        *(optional(f"{_TLS}{name}", type_, default, doc) for name, type_, default, doc in STORES),
         optional("schemas.cache.config", kinds.INT, 1000, "Ignored: all schemas in use are cached."),
         *own,
     )  # fmt: skip
@@ -111,8 +111,8 @@ def http_client(given: Mapping[str, str], parsed: Mapping[str, Any]) -> HttpClie
     user, _, password = info.partition(":")
     credentials = (user, password) if source == "USER_INFO" else None
     token = given.get("bearer.auth.token", "")
-    tls = tls_context({name: given[f"{_TLS}{name}"] for name, *_ in _STORES if given.get(f"{_TLS}{name}")},
-                      "schema.registry.")  # fmt: skip
+    stores = {name: given[f"{_TLS}{name}"] for name, *_ in STORES if given.get(f"{_TLS}{name}")}
+    tls = tls_context(stores, _TLS)
     return HttpClient(parsed["schema.registry.url"], credentials, token, tls)
 
 
@@ -130,5 +130,5 @@ def tls_context(stores: Mapping[str, str], prefix: str) -> Any:
         if keys is not None:
             load_keys(context, keys)
     except (OSError, ValueError) as e:  # ssl.SSLError is an OSError
-        raise ConfigError(f"{prefix}{e}") from None
+        raise ConfigError(f"{prefix}{str(e).removeprefix('ssl.')}") from None
     return context

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from runtime.api.converter import RawHeaders
 from runtime.api.errors import DataError
@@ -17,6 +17,27 @@ from runtime.converters.registry.schemas import SchemaId
 
 _NUMBER, _GUID = b"\x00", b"\x01"
 _FIRST = b"\x00"  # stands for the path (0,)
+
+
+class WireFormat(Protocol):
+    """How messages refer to their schema. `header`: the name of the header that may do so. `usual`: the length of most
+    prefixes, 0 if they differ; `suffix` follows the value."""
+
+    header: str
+    usual: int
+    suffix: bytes
+
+    def prefix(self, schema: SchemaId, path: Sequence[int]) -> bytes:
+        """The bytes before the value."""
+
+    def headers(self, schema: SchemaId, path: Sequence[int]) -> RawHeaders:
+        """The headers of a message without a prefix."""
+
+    def read(self, data: bytes) -> Prefix:
+        """The prefix of a message; DataError if it has none."""
+
+    def read_header(self, data: bytes) -> Prefix:
+        """What the header says."""
 
 
 class Prefix(NamedTuple):
@@ -29,6 +50,28 @@ class Prefix(NamedTuple):
 
 def id_header(is_key: bool) -> str:
     return "__key_schema_id" if is_key else "__value_schema_id"
+
+
+class ConfluentWire:
+    """Confluent's wire format. `has_path`: messages name their type within the schema."""
+
+    suffix = b""
+
+    def __init__(self, is_key: bool, has_path: bool) -> None:
+        self.header, self._has_path = id_header(is_key), has_path
+        self.usual = 6 if has_path else 5
+
+    def prefix(self, schema: SchemaId, path: Sequence[int]) -> bytes:
+        return number_prefix(schema, path)
+
+    def headers(self, schema: SchemaId, path: Sequence[int]) -> RawHeaders:
+        return [(self.header, guid_prefix(schema, path))]
+
+    def read(self, data: bytes) -> Prefix:
+        return read_prefix(data, self._has_path)
+
+    def read_header(self, data: bytes) -> Prefix:
+        return self.read(data)
 
 
 def number_prefix(schema: SchemaId, path: Sequence[int] = ()) -> bytes:

@@ -10,7 +10,7 @@ import threading
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 
 def guid_of(number: int) -> str:
@@ -31,6 +31,7 @@ class StubRegistry:
         self.schemas: list[dict[str, Any]] = []
         self.subjects: dict[str, list[int]] = {}
         self.requests: list[str] = []
+        self.query: dict[str, str] = {}  # of the last request
         self.refuse: set[str] = set()
         self.down = False
         self.wanted = f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}" if user else None
@@ -97,8 +98,9 @@ class StubRegistry:
                     found: tuple[int, Any] = (401, {"error_code": 40101, "message": "Unauthorized"})
                 else:
                     path = [unquote(part) for part in self.path.partition("?")[0].strip("/").split("/")]
+                    registry.query = dict(parse_qsl(self.path.partition("?")[2]))
                     found = registry.answer(self.command, path, json.loads(body or b"null"))
-                text = json.dumps(found[1]).encode()
+                text = found[1] if isinstance(found[1], bytes) else json.dumps(found[1]).encode()
                 self.send_response(found[0])
                 self.send_header("Content-Length", str(len(text)))
                 self.end_headers()
