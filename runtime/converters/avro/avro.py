@@ -19,7 +19,7 @@ from runtime.converters.avro.read import ToConnect, connect_schema
 from runtime.converters.avro.schema import AvroSchemas
 from runtime.converters.avro.target import TargetSchema
 from runtime.converters.avro.union import UnionCodec
-from runtime.converters.avro.write import FromConnect, value_writer
+from runtime.converters.avro.write import FromConnect, is_plain, value_writer
 from runtime.converters.registry.client import AVRO
 from runtime.converters.registry.converter import ConfluentConverter
 from runtime.converters.registry.formats import Format, NativeSchema
@@ -55,7 +55,7 @@ class AvroFormat(Format):
             codec.parse(json.loads(text))
         parsed = codec.parse(native.parsed if target is None else json.loads(target.text))
         convert = value_writer(schema, TargetSchema(parsed, codec.named, own=target is None))
-        return AvroEncoder(parsed, convert)
+        return AvroEncoder(parsed, convert, target is None and is_plain(schema))
 
     def decoder(self, schema: RegisteredSchema, path: Sequence[int]) -> AvroDecoder:
         document, named = json.loads(schema.text), [json.loads(text) for text in schema.references.values()]
@@ -81,18 +81,24 @@ class AvroEncoder:
 
     path: Sequence[int] = ()
 
-    def __init__(self, parsed: Any, convert: FromConnect | None) -> None:
+    def __init__(self, parsed: Any, convert: FromConnect | None, plain: bool) -> None:
+        """`plain`: rows of a batch need no conversion; those that are refused are then converted one by one."""
         from fastavro import schemaless_writer
 
         self._convert, self._parsed, self._write = convert, parsed, schemaless_writer
+        self._convert_rows = None if plain else convert
 
     def write(self, value: Any) -> bytes:
-        out = io.BytesIO()
-        self._write(out, self._parsed, value if self._convert is None else self._convert(value))
-        return out.getvalue()
+        return self._written(value if self._convert is None else self._convert(value))
 
     def write_batch(self, values: ValueBatch) -> list[bytes]:
-        return [self.write(row) for row in values.rows]
+        rows = values.rows if self._convert_rows is None else map(self._convert_rows, values.rows)
+        return list(map(self._written, rows))
+
+    def _written(self, value: Any) -> bytes:
+        out = io.BytesIO()
+        self._write(out, self._parsed, value)
+        return out.getvalue()
 
 
 class AvroDecoder:
