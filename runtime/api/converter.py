@@ -20,6 +20,9 @@ class Converter(ABC):
     config_def: ClassVar[ConfigDef] = ConfigDef()
     uses_headers: bool = False
     """Whether the worker calls the methods with headers, record by record, instead of the others (KIP-440)."""
+    schema_header: str | None = None
+    """The name of a header: records that have it are read with to_connect_with_headers(), even if `uses_headers` is
+    False."""
 
     def configure(self, config: Mapping[str, str], is_key: bool) -> None:  # noqa: B027 - optional hook
         """Called once, with the settings under `key.converter.` or `value.converter.`; ConfigError for invalid ones."""

@@ -111,9 +111,32 @@ _OWN = frozenset(cls for cls, _, _ in BUNDLED if cls.startswith("headrace."))
 """Bundled plugins that Apache's worker does not have."""
 
 EXTRAS: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
+    (
+        "io.apicurio.registry.utils.converter.AvroConverter",
+        "runtime.converters.apicurio.avro:ApicurioAvroConverter",
+        (PluginType.CONVERTER,),
+    ),
+    (
+        "io.apicurio.registry.utils.converter.ExtJsonConverter",
+        "runtime.converters.apicurio.ext_json:ExtJsonConverter",
+        (PluginType.CONVERTER,),
+    ),
     ("io.confluent.connect.avro.AvroConverter", "runtime.converters.avro.avro:AvroConverter", (PluginType.CONVERTER,)),
+    (
+        "io.confluent.connect.json.JsonSchemaConverter",
+        "runtime.converters.json_schema.json_schema:JsonSchemaConverter",
+        (PluginType.CONVERTER,),
+    ),
+    (
+        "io.confluent.connect.protobuf.ProtobufConverter",
+        "runtime.converters.protobuf.protobuf:ProtobufConverter",
+        (PluginType.CONVERTER,),
+    ),
 )
 """Bundled plugins with optional dependencies, which are found by name but not listed."""
+
+_WITHOUT_ALIASES = frozenset(cls for cls, _, _ in EXTRAS if cls.startswith("io.apicurio."))
+"""The alias AvroConverter is that of Confluent's converter."""
 
 
 class PluginRegistry:
@@ -264,6 +287,8 @@ def _names(plugins: Iterable[Plugin], conflicts: list[str]) -> dict[str, str]:
     short = SHORT_NAMES.items()
     aliases: dict[str, dict[str, None]] = {alias: {cls: None} for alias, cls in short if cls in classes}
     for plugin in plugins:
+        if plugin.cls in _WITHOUT_ALIASES:
+            continue
         for alias in plugin.aliases - classes:
             aliases.setdefault(alias, {})[plugin.cls] = None
     for alias, owners in [(a, owners) for a, owners in aliases.items() if len(owners) > 1]:

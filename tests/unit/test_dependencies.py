@@ -19,7 +19,8 @@ _IMPORT = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 
 
 @pytest.mark.parametrize(
-    ("half", "extras"), [("tui", ["runtime"]), ("runtime", ["runtime"]), ("tests", ["runtime", "dev"])]
+    ("half", "extras"),
+    [("tui", ["runtime"]), ("runtime", ["runtime", "protobuf", "json-schema"]), ("tests", ["runtime", "dev"])],
 )
 def test_imported_packages_are_declared(half: str, extras: list[str]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

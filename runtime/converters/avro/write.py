@@ -11,6 +11,7 @@ from runtime.converters.avro.names import UNION
 from runtime.converters.avro.target import Branch, TargetSchema, by_field, for_value
 
 FromConnect = Callable[[Any], Any]
+_PLAIN = frozenset(kind for kind in Type if kind.primitive and kind is not Type.BYTES)
 
 
 def value_writer(schema: Schema, target: TargetSchema) -> FromConnect | None:
@@ -24,6 +25,15 @@ def value_writer(schema: Schema, target: TargetSchema) -> FromConnect | None:
     if branch is None:
         return _nullable(_refused(f"a {schema.name or schema.type}"))
     return _nullable(_wrapping(branch, _single(schema, target.at(branch))))
+
+
+def is_plain(schema: Schema) -> bool:
+    """Whether fastavro accepts rows of a struct as they are, and refuses those that value_writer() refuses."""
+    return schema.type is Type.STRUCT and all(
+        field.schema.type in _PLAIN and field.schema.name is None and field.schema.default is None
+        and not field.schema.parameters
+        for field in schema.fields
+    )  # fmt: skip
 
 
 def _single(schema: Schema, target: TargetSchema) -> FromConnect | None:

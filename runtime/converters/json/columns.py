@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -18,7 +18,7 @@ from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP
 from runtime.api.data.schema import Schema, Type
 from runtime.api.data.validate import BOUNDS
 from runtime.api.java_compat.jackson import beyond_bmp_escaped
-from runtime.converters.json.read import gap_check, reader
+from runtime.converters.json.read import Reader, gap_check, reader
 from runtime.converters.json.scalars import number
 from runtime.converters.json.text import dumps, dumps_plain, in_hash_order
 from runtime.converters.json.write import WriteOptions, writer
@@ -33,14 +33,34 @@ _NULL = type(None)
 _SCALARS = {str, int, float, bool, _NULL}
 
 
-def values_reader(schema: Schema, fill: bool) -> Callable[[list[Any]], ValueBatch]:
-    """A function that converts payloads to values; any exception means that they must be converted one by one."""
-    if schema.type is not Type.STRUCT or schema.name in _LOGICAL or not schema.fields:
-        read = _column_reader(schema, fill)
+Single = Callable[[Schema], Reader]
+"""Makes the reader of single values."""
+IsUnion = Callable[[Schema], bool]
+
+
+def values_reader(
+    schema: Schema, fill: bool, single: Single | None = None, is_union: IsUnion | None = None
+) -> Callable[[list[Any]], ValueBatch]:
+    """A function that converts payloads to values; any exception means that they must be converted one by one.
+
+    `single` makes the readers of single values, instead of reader(); `is_union`: as in WriteOptions."""
+    reading = _Reading(fill, single or (lambda own: reader(own, fill)), is_union or (lambda _: False))
+    return _values_reader(schema, reading)
+
+
+class _Reading(NamedTuple):
+    fill: bool
+    single: Single
+    is_union: IsUnion
+
+
+def _values_reader(schema: Schema, reading: _Reading) -> Callable[[list[Any]], ValueBatch]:
+    if schema.type is not Type.STRUCT or schema.name in _LOGICAL or not schema.fields or reading.is_union(schema):
+        read = _column_reader(schema, reading)
         return lambda payloads: ValueBatch(schema, read(payloads))
     names = tuple(field.name for field in schema.fields)
     plan = [
-        (field.name, _column_reader(field.schema, fill), gap_check(field.schema, "field", field.name))
+        (field.name, _column_reader(field.schema, reading), gap_check(field.schema, "field", field.name))
         for field in schema.fields
     ]
 
@@ -66,8 +86,8 @@ def _fields(names: tuple[str, ...], payloads: list[Any]) -> Mapping[str, Column]
         return {name: [payload.get(name) for payload in payloads] for name in names}
 
 
-def _column_reader(schema: Schema, fill: bool) -> ColumnReader:
-    read, read_usual = reader(schema, fill), _usual_reader(schema, fill)
+def _column_reader(schema: Schema, reading: _Reading) -> ColumnReader:
+    read, read_usual = reading.single(schema), _usual_reader(schema, reading)
 
     def read_column(column: Column) -> Column:
         usual = read_usual(column)
@@ -76,16 +96,16 @@ def _column_reader(schema: Schema, fill: bool) -> ColumnReader:
     return read_column
 
 
-def _usual_reader(schema: Schema, fill: bool) -> Callable[[Column], Column | None]:
+def _usual_reader(schema: Schema, reading: _Reading) -> Callable[[Column], Column | None]:
     """A reader of columns with the common types of the schema; it returns None for others."""
-    if schema.name in _LOGICAL:
+    if schema.name in _LOGICAL or reading.is_union(schema):
         return lambda column: None
     if schema.type is Type.STRUCT and schema.fields:
-        read_structs = values_reader(schema, fill)
+        read_structs = _values_reader(schema, reading)
         return lambda column: read_structs(list(column)).rows if value_types(column) == {dict} else None
     if schema.type is Type.FLOAT64:  # JSON numbers have no -0.0
         return lambda column: [number + 0.0 for number in column] if value_types(column) == {float} else None
-    usual, bound = _usual(schema, fill), BOUNDS.get(schema.type)
+    usual, bound = _usual(schema, reading.fill), BOUNDS.get(schema.type)
     return lambda column: column if usual and value_types(column) <= usual and _within(column, bound) else None
 
 
@@ -108,11 +128,15 @@ def values_writer(
     schema: Schema, options: WriteOptions, prefix: bytes, suffix: bytes
 ) -> Callable[[ValueBatch], list[bytes]]:
     """A function that converts values to messages: `prefix`, the payload, `suffix`."""
-    if schema.type is not Type.STRUCT or schema.name in _LOGICAL or not schema.fields:
+    if schema.type is not Type.STRUCT or schema.name in _LOGICAL or not schema.fields or _is_union(schema, options):
         write = _column_writer(schema, options)
         return lambda values: _joined([prefix, *write(values.rows), suffix], values.count)
     write_fields = _fields_writer(schema, options)
     return lambda values: _joined([prefix, *write_fields(values.columns), suffix], values.count)
+
+
+def _is_union(schema: Schema, options: WriteOptions) -> bool:
+    return options.is_union is not None and options.is_union(schema)
 
 
 def _fields_writer(schema: Schema, options: WriteOptions) -> Callable[[Mapping[str, Column]], list[Part]]:
@@ -184,7 +208,7 @@ def _column_writer(schema: Schema, options: WriteOptions) -> ColumnWriter:
 
 def _usual_writer(schema: Schema, options: WriteOptions) -> Callable[[Column], list[Part] | None]:
     """A writer of columns with the common types of the schema; it returns None for others."""
-    if schema.name in _LOGICAL:
+    if schema.name in _LOGICAL or _is_union(schema, options):
         return lambda column: None
     if schema.type is Type.STRUCT and schema.fields:
         return _inner_writer(schema, options)

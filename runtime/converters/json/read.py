@@ -42,15 +42,20 @@ def reader(schema: Schema, fill: bool) -> Reader:
     return read_required
 
 
+def scalar_reader(schema: Schema) -> Reader:
+    """As reader(), for values other than null that have no elements or fields."""
+    if schema.name in _LOGICAL:
+        return _LOGICAL[schema.name](schema)
+    return _integer(BOUNDS[schema.type]) if schema.type in BOUNDS else _SCALARS[schema.type]
+
+
 def _plain(schema: Schema, fill: bool) -> Reader:
     kind = schema.type
-    if kind in BOUNDS:
-        return _integer(BOUNDS[kind])
     if kind is Type.ARRAY:
         return _array(schema, fill)
     if kind is Type.MAP:
         return _map(schema, fill)
-    return _struct(schema, fill) if kind is Type.STRUCT else _SCALARS[kind]
+    return _struct(schema, fill) if kind is Type.STRUCT else scalar_reader(schema)
 
 
 def _number(value: Any) -> int | float | Decimal:
@@ -119,7 +124,7 @@ def _map(schema: Schema, fill: bool) -> Reader:
 
     def read(value: Any) -> dict[Any, Any]:
         if not isinstance(value, dict):
-            raise DataError(f"Maps with string fields should be encoded as JSON objects, but found {_kind(value)}")
+            raise DataError(f"Maps with string fields should be encoded as JSON objects, but found {json_kind(value)}")
         return {key: values(element) for key, element in value.items()}
 
     return read
@@ -128,11 +133,11 @@ def _map(schema: Schema, fill: bool) -> Reader:
 def _pairs(value: Any) -> list[list[Any]]:
     if not isinstance(value, list):
         raise DataError(
-            f"Maps with non-string fields should be encoded as JSON array of tuples, but found {_kind(value)}"
+            f"Maps with non-string fields should be encoded as JSON array of tuples, but found {json_kind(value)}"
         )
     for pair in value:
         if not isinstance(pair, list):
-            raise DataError(f"Found invalid map entry instead of array tuple: {_kind(pair)}")
+            raise DataError(f"Found invalid map entry instead of array tuple: {json_kind(pair)}")
         if len(pair) != 2:
             raise DataError(f"Found invalid map entry, expected length 2 but found :{len(pair)}")
     return value
@@ -150,7 +155,7 @@ def _struct(schema: Schema, fill: bool) -> Reader:
 
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise DataError(f"Structs should be encoded as JSON objects, but found {_kind(value)}")
+            raise DataError(f"Structs should be encoded as JSON objects, but found {json_kind(value)}")
         if all_text and tuple(value) == names and tuple(map(type, value.values())) == texts:
             return value
         get, made = value.get, {}
@@ -226,7 +231,7 @@ def _decimal(schema: Schema) -> Reader:
         if isinstance(value, int | Decimal) and not isinstance(value, bool):
             return Decimal(value) or Decimal(value).copy_abs()  # -0.0 becomes 0.0
         raise DataError(
-            f"Invalid type for Decimal, underlying representation should be numeric or bytes but was {_kind(value)}"
+            f"Invalid type for Decimal, underlying representation should be numeric or bytes but was {json_kind(value)}"
         )
 
     return read
@@ -252,7 +257,7 @@ def _time(name: str, bits: int) -> Callable[[Schema], Reader]:
     def read(value: Any) -> Any:
         if type(value) is not int or not -bound <= value < bound:
             raise DataError(
-                f"Invalid type for {short}, underlying representation should be {what} but was {_kind(value)}"
+                f"Invalid type for {short}, underlying representation should be {what} but was {json_kind(value)}"
             )
         return from_plain(carrier, value)
 
@@ -269,6 +274,6 @@ _LOGICAL: dict[str | None, Callable[[Schema], Reader]] = {
 _KINDS = ((bool, "BOOLEAN"), (str, "STRING"), (dict, "OBJECT"), (list, "ARRAY"))
 
 
-def _kind(value: Any) -> str:
+def json_kind(value: Any) -> str:
     """Jackson's name for the type of a JSON node."""
     return next((name for kind, name in _KINDS if isinstance(value, kind)), "NUMBER")

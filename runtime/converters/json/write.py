@@ -33,6 +33,9 @@ class WriteOptions:
     fill: bool = True
     numeric: bool = False
     in_hash_order: bool = False
+    is_union: Callable[[Schema], bool] | None = None
+    """With a JSON schema: recognizes structs whose only field with a value is written in their place. A null that is
+    required is left out of its struct, and entries of maps without text keys are objects."""
 
 
 def writer(schema: Schema | None, options: WriteOptions) -> Writer:
@@ -148,6 +151,8 @@ def _array(schema: Schema, options: WriteOptions) -> Writer:
 
 def _map(schema: Schema, options: WriteOptions) -> Writer:
     """An object when keys are strings, otherwise an array of pairs."""
+    if options.is_union is not None and (schema.key().type is not Type.STRING or schema.key().optional):
+        return _entries(schema, options)
     keys, item = writer(schema.key(), options), writer(schema.values, options)
     as_object, in_hash_order = schema.key().type is Type.STRING, options.in_hash_order
 
@@ -162,11 +167,25 @@ def _map(schema: Schema, options: WriteOptions) -> Writer:
     return write
 
 
+def _entries(schema: Schema, options: WriteOptions) -> Writer:
+    keys, item = writer(schema.key(), options), writer(schema.values, options)
+
+    def write(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise _invalid(schema, value)
+        order = map_order(value, schema.keys) if options.in_hash_order else value
+        return [{"key": keys(key), "value": item(value[key])} for key in order]
+
+    return write
+
+
 def _name(key: Any) -> Any:
     return "null" if key is None else key
 
 
 def _struct(schema: Schema, options: WriteOptions) -> Writer:
+    if options.is_union is not None:
+        return _union(schema, options) if options.is_union(schema) else _loose_struct(schema, options)
     plan = [(field.name, writer(field.schema, options)) for field in schema.fields]
     names = tuple(name for name, _ in plan)
     kinds = tuple(_EXACT.get(f.schema.type) if f.schema.name not in _LOGICAL else None for f in schema.fields)
@@ -179,6 +198,42 @@ def _struct(schema: Schema, options: WriteOptions) -> Writer:
             raise _invalid(schema, value)
         get = value.get
         return {name: field(get(name)) for name, field in plan}
+
+    return write
+
+
+def _loose_struct(schema: Schema, options: WriteOptions) -> Writer:
+    plan = [
+        (f.name, writer(f.schema, options), f.schema.optional or (options.fill and f.schema.default is not None))
+        for f in schema.fields
+    ]
+
+    def write(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise _invalid(schema, value)
+        get = value.get
+        return {
+            name: field(own)
+            for name, field, nullable in plan
+            if (own := get(name)) is not None or nullable
+        }  # fmt: skip
+
+    return write
+
+
+def _union(schema: Schema, options: WriteOptions) -> Writer:
+    plan = [(f.name, writer(f.schema, options), f.schema.default if options.fill else None) for f in schema.fields]
+
+    def write(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise _invalid(schema, value)
+        for name, field, default in plan:
+            own = value.get(name)
+            if own is not None or default is not None:
+                return field(own)
+        if schema.optional:
+            return None
+        raise DataError(_NULL)
 
     return write
 

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.batch import SinkBatch
 from runtime.api.data.record import SinkRecord, TopicPartition
-from runtime.pipeline.sink.sink_batches import MIN_AVERAGE, SinkBatches, batches_of, connect_headers, in_order
+from runtime.pipeline.sink.sink_batches import (
+    MIN_AVERAGE,
+    SinkBatches,
+    batches_of,
+    connect_headers,
+    has_header,
+    in_order,
+    schema_headers,
+)
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.tolerance import Tolerance, plugin_name
 
@@ -31,6 +39,7 @@ class SinkConversion:
     ) -> None:
         self._key, self._value, self._header = converters
         self._uses_headers = self._key.uses_headers or self._value.uses_headers
+        self._schema_headers = schema_headers(self._key, self._value)
         self._chain = chain
         self._tolerance = tolerance
         self._batches = SinkBatches(converters, chain.takes_batches, tolerance.fallbacks, min_average)
@@ -94,7 +103,7 @@ class SinkConversion:
             offset = message.offset()
             raw = message.key()
             try:
-                if self._uses_headers:
+                if self._uses_headers or (self._schema_headers and has_header(message.headers(), self._schema_headers)):
                     append(self._record(message, at))
                     continue
                 at[0] = Stage.KEY_CONVERTER
@@ -166,7 +175,7 @@ class SinkConversion:
 
 
 def _to_connect(converter: Converter, topic: str, headers: RawHeaders, data: bytes | None) -> tuple[Schema | None, Any]:
-    if converter.uses_headers:
+    if converter.uses_headers or converter.schema_header is not None:
         return converter.to_connect_with_headers(topic, headers, data)
     return converter.to_connect(topic, data)
 

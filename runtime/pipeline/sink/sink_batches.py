@@ -46,6 +46,7 @@ class SinkBatches:
         if self._key.uses_headers or self._value.uses_headers:
             self._values = None
         self._shapes = batch_method(self._value, "to_connect", "schema_keys")
+        self._schema_headers = schema_headers(self._key, self._value)
         self._by_keys, self._fallbacks, self._min_average = by_keys, fallbacks, min_average
 
     def of(self, messages: Sequence[Any]) -> list[SinkBatch] | None:
@@ -86,10 +87,21 @@ class SinkBatches:
         raw_headers = [message.headers() for message in messages]
         headers: Sequence[Headers | None] = ConstantColumn(None, len(raw_headers))
         if any(raw_headers):
+            if any(has_header(own, self._schema_headers) for own in raw_headers):
+                raise MixedBatchError
             headers = [own and connect_headers(self._header, topic, own) for own in raw_headers]
         batch = SinkBatch(topic, messages, keys, values, headers)
         batch.places = part.places
         return batch
+
+
+def schema_headers(*converters: Converter) -> frozenset[str]:
+    """The headers with which a record has to be converted together with its headers."""
+    return frozenset(converter.schema_header for converter in converters if converter.schema_header is not None)
+
+
+def has_header(headers: Sequence[tuple[str, bytes | None]] | None, names: frozenset[str]) -> bool:
+    return bool(headers) and bool(names) and any(name in names for name, _ in headers or ())
 
 
 def connect_headers(converter: HeaderConverter, topic: str, headers: Sequence[tuple[str, bytes | None]]) -> Headers:

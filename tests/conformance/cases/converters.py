@@ -7,9 +7,11 @@ from typing import Any
 
 from runtime.api.converter import Converter, HeaderConverter
 from runtime.api.data.schema import INT64_SCHEMA, STRING_SCHEMA, Schema, Type, struct_schema
+from runtime.converters.avro.avro import AvroConverter
 from runtime.converters.bytes import ByteArrayConverter
 from runtime.converters.header import SimpleHeaderConverter
 from runtime.converters.json.json import JsonConverter
+from runtime.converters.json_schema.json_schema import JsonSchemaConverter
 from runtime.converters.numeric import (
     BooleanConverter,
     DoubleConverter,
@@ -18,9 +20,12 @@ from runtime.converters.numeric import (
     LongConverter,
     ShortConverter,
 )
+from runtime.converters.protobuf.protobuf import ProtobufConverter
 from runtime.converters.string import StringConverter
 from runtime.plugin_kit import Case, ConverterCase, HeaderConverterCase
+from tests.support.servers.schema_registry import StubRegistry
 
+_REGISTRY = StubRegistry()
 _ORDER = struct_schema({"id": INT64_SCHEMA, "text": STRING_SCHEMA})
 
 _Values = Sequence[tuple[Schema | None, Any]]
@@ -53,6 +58,15 @@ CASES: list[Case] = [
         config={"schemas.enable": "false"},
         values=[(None, {"id": 1, "list": [1, "a", None]}), (None, None)],
         malformed=[b"{"],
+    ),
+    *(
+        ConverterCase(
+            converter=converter,
+            config={"schema.registry.url": _REGISTRY.url},
+            values=[(_ORDER, {"id": 1, "text": "a"}), (STRING_SCHEMA, "text")],
+            malformed=[b"", b"text", b"\x00\x00\x00\x00\x63\x00"],
+        )
+        for converter in (AvroConverter, ProtobufConverter, JsonSchemaConverter)
     ),
     HeaderConverterCase(
         converter=SimpleHeaderConverter,

@@ -1,5 +1,5 @@
-"""A stand-in for Confluent's schema registry: the part of its REST API that the Avro converter uses. No registry is
-among Apache's artefacts, so the answers follow Confluent's documentation."""
+"""A stand-in for Confluent's schema registry: the part of its REST API that the converters use. No registry is among
+Apache's artefacts, so the responses follow Confluent's documentation."""
 
 from __future__ import annotations
 
@@ -7,9 +7,21 @@ import base64
 import json
 import ssl
 import threading
+import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
+
+
+def guid_of(number: int) -> str:
+    return str(uuid.UUID(int=number))
+
+
+def _entry(body: dict[str, Any]) -> dict[str, Any]:
+    """A schema as it is stored; Avro is not named."""
+    kind = body.get("schemaType", "AVRO")
+    named = {} if kind == "AVRO" else {"schemaType": kind}
+    return {"schema": body["schema"], "references": body.get("references") or [], **named}
 
 
 class StubRegistry:
@@ -19,6 +31,7 @@ class StubRegistry:
         self.schemas: list[dict[str, Any]] = []
         self.subjects: dict[str, list[int]] = {}
         self.requests: list[str] = []
+        self.query: dict[str, str] = {}  # of the last request
         self.refuse: set[str] = set()
         self.down = False
         self.wanted = f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}" if user else None
@@ -32,10 +45,11 @@ class StubRegistry:
         self._server.shutdown()
         self._server.server_close()
 
-    def add(self, subject: str, schema: Any, references: list[dict[str, Any]] | None = None) -> int:
+    def add(self, subject: str, schema: Any, references: list[dict[str, Any]] | None = None, kind: str = "AVRO") -> int:
         """Registers a schema for a subject as another client would; returns the schema's id."""
-        text = schema if isinstance(schema, str) and schema.startswith(("{", "[", '"')) else json.dumps(schema)
-        entry = {"schema": text, "references": references or []}
+        is_text = isinstance(schema, str) and (kind == "PROTOBUF" or schema.startswith(("{", "[", '"')))
+        text = schema if is_text else json.dumps(schema)
+        entry = _entry({"schema": text, "references": references, "schemaType": kind})
         if entry not in self.schemas:
             self.schemas.append(entry)
         number = self.schemas.index(entry) + 1
@@ -51,19 +65,27 @@ class StubRegistry:
             case "POST", ["subjects", subject, "versions"]:
                 if subject in self.refuse:
                     return 409, {"error_code": 409, "message": "Schema being registered is incompatible"}
-                return 200, {"id": self.add(subject, body["schema"])}
+                return 200, self._ids(
+                    self.add(subject, body["schema"], body.get("references"), body.get("schemaType", "AVRO"))
+                )
             case "POST", ["subjects", subject]:
-                known = {"schema": body["schema"], "references": []}
-                if known not in self.schemas or self.schemas.index(known) + 1 not in self.subjects.get(subject, []):
+                known, versions = _entry(body), self.subjects.get(subject, [])
+                if known not in self.schemas or self.schemas.index(known) + 1 not in versions:
                     return 404, {"error_code": 40403, "message": "Schema not found"}
-                return 200, {"id": self.schemas.index(known) + 1}
+                number = self.schemas.index(known) + 1
+                return 200, {**self._ids(number), "version": versions.index(number) + 1}
             case "GET", ["subjects", subject, "versions", version] if self.subjects.get(subject):
                 versions = self.subjects[subject]
                 number = versions[-1] if version == "latest" else versions[int(version) - 1]
-                return 200, {"subject": subject, "id": number, **self.schemas[number - 1]}
+                return 200, {"subject": subject, **self._ids(number), **self.schemas[number - 1]}
             case "GET", ["schemas", "ids", number] if int(number) <= len(self.schemas):
-                return 200, self.schemas[int(number) - 1]
+                return 200, {**self.schemas[int(number) - 1], "guid": guid_of(int(number))}
+            case "GET", ["schemas", "guids", guid] if guid in map(guid_of, range(1, len(self.schemas) + 1)):
+                return 200, self.schemas[uuid.UUID(guid).int - 1]
         return 404, {"error_code": 40403, "message": "Schema not found"}
+
+    def _ids(self, number: int) -> dict[str, Any]:
+        return {"id": number, "guid": guid_of(number)}
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         registry = self
@@ -75,9 +97,10 @@ class StubRegistry:
                 if registry.wanted is not None and self.headers.get("Authorization") != registry.wanted:
                     found: tuple[int, Any] = (401, {"error_code": 40101, "message": "Unauthorized"})
                 else:
-                    path = [unquote(part) for part in self.path.strip("/").split("/")]
+                    path = [unquote(part) for part in self.path.partition("?")[0].strip("/").split("/")]
+                    registry.query = dict(parse_qsl(self.path.partition("?")[2]))
                     found = registry.answer(self.command, path, json.loads(body or b"null"))
-                text = json.dumps(found[1]).encode()
+                text = found[1] if isinstance(found[1], bytes) else json.dumps(found[1]).encode()
                 self.send_response(found[0])
                 self.send_header("Content-Length", str(len(text)))
                 self.end_headers()

@@ -13,6 +13,7 @@ from typing import Any
 import fastavro
 import pytest
 
+from runtime.api.data.columns import ValueBatch
 from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
 from runtime.api.data.schema import (
     BOOLEAN_SCHEMA,
@@ -33,6 +34,7 @@ from runtime.api.errors import ConfigError, DataError, RetriableError
 from runtime.converters.avro.avro import MISSING, AvroConverter
 from runtime.plugins.registry import load, registry
 from runtime.rest.security.tls import server_context
+from tests.support.generated import TWENTY, records
 from tests.support.servers.java_stores import KEYS, ROOT, TRUST
 from tests.support.servers.schema_registry import StubRegistry
 
@@ -127,6 +129,7 @@ def test_subjects_ids_and_caching(stub: StubRegistry) -> None:
         value.to_connect("t", b"\x00\x00\x00\x00\x01\x02k")
     assert stub.subjects == {"t-key": [1], "t-value": [2]}
     asked = ["POST /subjects/t-key/versions", "POST /subjects/t-value/versions", "GET /schemas/ids/1"]
+    asked.append("POST /subjects/t-value")  # the version of schema 1
     assert sorted(stub.requests) == sorted(asked)
     for strategy, subject in (("RecordNameStrategy", "com.x.Order"), ("TopicRecordNameStrategy", "t-com.x.Order")):
         name = f"io.confluent.kafka.serializers.subject.{strategy}"
@@ -211,7 +214,7 @@ def test_enums_and_the_latest_schema(stub: StubRegistry) -> None:
     assert json.loads(stub.schemas[0]["schema"]) == {
         "type": "enum", "name": "E", "symbols": ["A", "B"]
     }  # fmt: skip
-    assert made(stub).to_connect("t", data) == (enum, "B")
+    assert made(stub).to_connect("t", data) == (enum.replace(version=1), "B")
     wider = {"type": "record", "name": "Order", "namespace": "com.x", "fields": [
         {"name": "n", "type": "long"}, {"name": "more", "type": "string", "default": "x"},
     ]}  # fmt: skip
@@ -272,6 +275,29 @@ def test_a_preview_registers_no_schema(stub: StubRegistry) -> None:
     converter.disable_registration()
     assert converter.from_connect("t", STRING_SCHEMA, "a") == b"\x00\x00\x00\x00\x00\x02a"
     assert stub.subjects == {}
+
+
+def test_ten_thousand_records_have_the_bytes_of_fastavro(stub: StubRegistry) -> None:
+    rows, converter = list(records(10_000)), made(stub)
+    batch = converter.from_connect_batch("t", ValueBatch(TWENTY, rows))
+    assert batch is not None
+    parsed = fastavro.parse_schema(json.loads(stub.schemas[0]["schema"]))
+    expected = []
+    for row in rows:
+        out = io.BytesIO()
+        fastavro.schemaless_writer(out, parsed, row)
+        expected.append(b"\x00\x00\x00\x00\x01" + out.getvalue())
+    assert batch == expected
+    assert [converter.from_connect("t", TWENTY, row) for row in rows[:500]] == expected[:500]
+    read = converter.to_connect_batch("t", expected)
+    assert read is not None
+    assert list(read.rows) == rows
+    assert converter.to_connect("t", expected[0]) == (TWENTY.replace(version=1), rows[0])
+    for wrong in ({"text0": None}, {"int0": "a"}):  # refused in a batch, and then one by one
+        with pytest.raises((DataError, TypeError, ValueError, AttributeError)):
+            converter.from_connect_batch("t", ValueBatch(TWENTY, [{**rows[0], **wrong}]))
+        with pytest.raises(DataError):
+            converter.from_connect("t", TWENTY, {**rows[0], **wrong})
 
 
 def test_the_error_names_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,9 @@ from runtime.api.data.logical import TIMESTAMP_SCHEMA
 from runtime.api.data.schema import INT8_SCHEMA, INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import DataError
 from runtime.converters.avro.avro import AvroConverter
-from runtime.converters.avro.registry import SchemaRegistryClient
+from runtime.converters.registry.client import SchemaRegistryClient
+from runtime.converters.registry.http import HttpClient
+from runtime.converters.registry.schemas import RegisteredSchema, SchemaId
 
 UNION = "io.confluent.connect.avro.Union"
 Avro = Any
@@ -27,21 +29,24 @@ class _Registry(SchemaRegistryClient):
     """Keeps registered schemas in memory, without a registry."""
 
     def __init__(self) -> None:
-        super().__init__(["http://127.0.0.1:1"])
+        super().__init__(HttpClient(["http://127.0.0.1:1"]), "AVRO")
         self.documents: list[Avro] = []
 
-    def register(self, subject: str, schema: str) -> int:
-        return self.add(json.loads(schema))
+    def register(self, subject: str, text: str) -> SchemaId:
+        return SchemaId(self.add(json.loads(text)))
 
     def add(self, document: Avro) -> int:
         self.documents.append(document)
         return len(self.documents)
 
-    def latest(self, subject: str) -> tuple[int, Avro]:
-        return len(self.documents), self.documents[-1]
+    def latest(self, subject: str) -> RegisteredSchema:
+        return self.schema(len(self.documents))
 
-    def schema(self, number: int) -> tuple[Avro, list[Avro]]:
-        return self.documents[number - 1], []
+    def schema(self, wanted: int | str) -> RegisteredSchema:
+        return RegisteredSchema(SchemaId(int(wanted)), json.dumps(self.documents[int(wanted) - 1]), {})
+
+    def version(self, subject: str, schema: RegisteredSchema) -> int | None:
+        return None
 
 
 def made(**config: str) -> tuple[AvroConverter, _Registry]:

@@ -1,0 +1,1 @@
+"""Apicurio's converters: its registry, its options and its wire formats."""

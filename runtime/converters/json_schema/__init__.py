@@ -1,0 +1,1 @@
+"""JSON Schema: the conversion of Connect's schemas and values."""

@@ -1,0 +1,128 @@
+"""Conversion of JSON to values of a schema, as in Confluent's JsonSchemaConverter. A missing field differs from null:
+it may be required."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from runtime.api.data.schema import Schema, Type
+from runtime.api.data.validate import BOUNDS
+from runtime.api.errors import DataError
+from runtime.converters.json.read import Reader, json_kind, scalar_reader
+from runtime.converters.json_schema.names import is_union
+
+_MISSING: Any = object()
+
+
+def value_reader(schema: Schema) -> Reader:
+    """A function that converts JSON; DataError for JSON that does not fit. It returns the default for null."""
+    read, default = _not_null(schema), schema.default
+    if default is not None or schema.optional:
+        return lambda value: default if value is None else read(value)
+    message = f"Invalid null value for required {schema.type.name} field"
+
+    def read_required(value: Any) -> Any:
+        if value is None:
+            raise DataError(message)
+        return read(value)
+
+    return read_required
+
+
+def _not_null(schema: Schema) -> Reader:
+    if schema.type is Type.ARRAY:
+        item = value_reader(schema.element())
+        return lambda value: [item(element) for element in _elements(value)]
+    if schema.type is Type.MAP:
+        return _map(schema)
+    if schema.type is Type.STRUCT:
+        return _union(schema) if is_union(schema) else _struct(schema)
+    return scalar_reader(schema)
+
+
+def _elements(value: Any) -> Any:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _map(schema: Schema) -> Reader:
+    keys, values = value_reader(schema.key()), value_reader(schema.element())
+    if schema.key().type is not Type.STRING or schema.key().optional:
+        return lambda value: {keys(entry.get("key")): values(entry.get("value")) for entry in _entries(value)}
+
+    def read(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise DataError(f"Maps with string fields should be encoded as JSON objects, but found {json_kind(value)}")
+        return {key: values(element) for key, element in value.items()}
+
+    return read
+
+
+def _entries(value: Any) -> list[dict[str, Any]]:
+    if not isinstance(value, list):
+        raise DataError(
+            f"Maps with non-string fields should be encoded as JSON array of objects, but found {json_kind(value)}"
+        )
+    for entry in value:
+        if not isinstance(entry, dict):
+            raise DataError(f"Found invalid map entry instead of object: {json_kind(entry)}")
+        if len(entry) != 2:
+            raise DataError(f"Found invalid map entry, expected length 2 but found :{len(entry)}")
+    return value
+
+
+def _struct(schema: Schema) -> Reader:
+    plan = [(field.name, value_reader(field.schema), field.schema.default) for field in schema.fields]
+
+    def read(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise DataError(f"Structs should be encoded as JSON objects, but found {json_kind(value)}")
+        made = {}
+        for name, field, default in plan:
+            own = value.get(name, _MISSING)
+            made[name] = default if own is _MISSING else field(own)
+        return made
+
+    return read
+
+
+def _union(schema: Schema) -> Reader:
+    """The first alternative whose type fits, or the struct with the most fields in common."""
+    plan = [(field.name, _fits(field.schema), field.schema, value_reader(field.schema)) for field in schema.fields]
+
+    def read(value: Any) -> dict[str, Any]:
+        best, chosen = 0, None
+        for name, fits, own, convert in plan:
+            if fits(value):
+                return {name: convert(value)}
+            common = _common(own, value)
+            if common > best:
+                best, chosen = common, (name, convert)
+        if chosen is None:
+            raise DataError("Did not find matching oneof field for data")
+        return {chosen[0]: chosen[1](value)}
+
+    return read
+
+
+def _fits(schema: Schema) -> Callable[[Any], bool]:
+    """Whether JSON has the type of a schema that is not a struct. Bytes are texts in JSON, and never fit."""
+    if schema.type in BOUNDS:
+        return lambda value: type(value) is int
+    if schema.type in (Type.FLOAT32, Type.FLOAT64):
+        return lambda value: type(value) in (int, float, Decimal)
+    kinds: dict[Type, tuple[type, ...]] = {
+        Type.BOOLEAN: (bool,), Type.STRING: (str,), Type.BYTES: (float, Decimal), Type.ARRAY: (list,),
+        Type.MAP: (dict, list), Type.STRUCT: (),
+    }  # fmt: skip
+    accepted = kinds[schema.type]
+    return lambda value: type(value) in accepted
+
+
+def _common(schema: Schema, value: Any) -> int:
+    """The number of fields that a struct and an object have in common, at all levels."""
+    if schema.type is not Type.STRUCT or not isinstance(value, dict):
+        return 0
+    common = [field for field in schema.fields if field.name in value]
+    return len(common) + sum(_common(field.schema, value[field.name]) for field in common)

@@ -1,0 +1,1 @@
+"""Protobuf: schemas as text and as descriptors, and the conversion of Connect's schemas and values."""
