@@ -150,9 +150,11 @@ class _Query:
         except IndexError:
             assert self._parts is not None
             evaluator = Evaluator(self._session, self._analysed(), self._parts)
-        yield evaluator
-        if self._fixed:
-            self._idle.append(evaluator)
+        try:
+            yield evaluator
+        finally:  # also after an error: the halves of the batch follow
+            if self._fixed:
+                self._idle.append(evaluator)
 
     def _analysed(self) -> AnalysedQuery:
         from pyspark.sql.pandas.types import from_arrow_schema
