@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     )
     from runtime.api.converter import Converter, HeaderConverter
     from runtime.api.data.batch import SinkBatch, SourceBatch
-    from runtime.api.data.columns import BatchMetadata, Column, ConstantColumn, MixedBatchError, ValueBatch
+    from runtime.api.data.columns import BatchMetadata, Column, ConstantColumn, Derived, MixedBatchError, ValueBatch
     from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
     from runtime.api.data.projection import ProjectionError, project
     from runtime.api.data.record import ErrantSourceRecord, Header, Headers, SinkRecord, SourceRecord, TopicPartition
@@ -99,6 +99,7 @@ if TYPE_CHECKING:
         TransactionContext,
     )
     from runtime.api.transformation import (
+        BatchTransformation,
         KeyOrValueTransformation,
         Predicate,
         Record,
@@ -134,6 +135,7 @@ __all__ = [
     "AsyncSourceTaskContext",
     "AsyncTask",
     "BatchMetadata",
+    "BatchTransformation",
     "Column",
     "ConfigDef",
     "ConfigError",
@@ -146,6 +148,7 @@ __all__ = [
     "ConstantColumn",
     "Converter",
     "DataError",
+    "Derived",
     "ErrantRecordReporter",
     "ErrantSourceRecord",
     "ExactlyOnceSupport",
@@ -221,7 +224,7 @@ _NAMES = {
     ),
     "converter": "Converter HeaderConverter",
     "data.batch": "SinkBatch SourceBatch",
-    "data.columns": "BatchMetadata Column ConstantColumn MixedBatchError ValueBatch",
+    "data.columns": "BatchMetadata Column ConstantColumn Derived MixedBatchError ValueBatch",
     "data.logical": "DATE_SCHEMA TIMESTAMP_SCHEMA TIME_SCHEMA decimal_schema",
     "data.projection": "ProjectionError project",
     "data.record": "ErrantSourceRecord Header Headers SinkRecord SourceRecord TopicPartition",
@@ -242,7 +245,7 @@ _NAMES = {
         "ErrantRecordReporter Offset OffsetAndMetadata OffsetReader Partition PendingReport RecordMetadata SinkTask "
         "SinkTaskContext SourceTask SourceTaskContext Task TransactionContext"
     ),
-    "transformation": "KeyOrValueTransformation Predicate Record RecordPart RecordT Transformation",
+    "transformation": "BatchTransformation KeyOrValueTransformation Predicate Record RecordPart RecordT Transformation",
 }
 
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -8,9 +8,11 @@ from enum import StrEnum
 from typing import Any, ClassVar, TypeVar
 
 from runtime.api.config.definition import ConfigDef
-from runtime.api.data.columns import BatchMetadata, ValueBatch
+from runtime.api.data.columns import BatchMetadata, Derived, ValueBatch
 from runtime.api.data.record import SinkRecord, SourceRecord
+from runtime.api.data.record_columns import ColumnsOfRecords, made_from
 from runtime.api.data.schema import Schema
+from runtime.api.errors import DataError
 
 Record = SourceRecord | SinkRecord
 RecordT = TypeVar("RecordT", SourceRecord, SinkRecord)
@@ -72,6 +74,37 @@ class KeyOrValueTransformation(Transformation):
         else:
             record.key_schema, record.key = self.update(record.key_schema, record.key, record)
         return record
+
+
+class BatchTransformation(Transformation):
+    """Transforms the records of a batch together: each gives no record, one, or several. An addition to Connect's API.
+
+    The result for a record must not depend on the other records of its batch, whose ends are arbitrary."""
+
+    def stopping(self) -> bool:
+        """Whether the task is to stop: derive() should raise RetriableError then, instead of waiting for long. The
+        worker replaces this method."""
+        return False
+
+    @abstractmethod
+    def derive(self, values: ValueBatch, metadata: BatchMetadata) -> Derived:
+        """The records that take the place of those of a batch, whose values share a schema. Does not change `metadata`.
+
+        Raises DataError if a record cannot be transformed: the worker then calls it with parts of the batch, until that
+        record is alone. Raises MixedBatchError if the batch must be divided by schema and keys first. An error with
+        `tolerable=False` concerns the whole batch."""
+
+    def derive_each(self, record: RecordT) -> list[RecordT]:
+        """The records that take the place of a single one."""
+        columns = ColumnsOfRecords([record])
+        return [made for _, made in made_from([record], self.derive(columns.values, columns))]
+
+    def apply(self, record: RecordT) -> RecordT | None:
+        """As derive_each(), for at most one result; DataError if there are several."""
+        made = self.derive_each(record)
+        if len(made) > 1:
+            raise DataError(f"{type(self).__name__} gives {len(made)} records for one, which is not possible here")
+        return made[0] if made else None
 
 
 def update_each(update: Callable[..., tuple[Schema | None, Any]], values: ValueBatch) -> ValueBatch:

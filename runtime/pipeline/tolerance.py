@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from runtime.api.errors import ConnectError, RetriableError
 from runtime.pipeline.task.control import StoppedError
@@ -85,6 +85,15 @@ class Tolerance:
         self._control, self._reporter = control, reporter
         self._held: list[Failure] = []
 
+    def stopping(self) -> bool:
+        """Whether the task is to stop. Thread-safe."""
+        return self._control.stopping
+
+    def abandon(self) -> NoReturn:
+        """End a batch of a task that is to stop: it is read again, as a whole. Raises StoppedError."""
+        self.forget()
+        raise StoppedError
+
     def retry(self, error: Exception, operation: Callable[[], T], stage: Stage) -> T:
         """Retry an operation that failed with `error`, as long as the error is retriable and the retry timeout allows.
         Raises the last error, or StoppedError if the task is stopped before."""
@@ -93,8 +102,7 @@ class Tolerance:
         while isinstance(error, RetriableError) and self._may_wait(started):
             self._control.wait(self._pause(started, delay))
             if self._control.stopping:
-                self.forget()  # the whole batch is read again
-                raise StoppedError
+                self.abandon()
             delay *= 2
             self.counts.retried(stage)
             try:

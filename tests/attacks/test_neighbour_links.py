@@ -25,6 +25,7 @@ from runtime.connectors.jdbc.connection_config import ConnectionSettings
 from runtime.connectors.jdbc.database import Database
 from runtime.engine.driver.session.allowed_paths import check_files
 from runtime.engine.driver.session.operations import SessionOperations
+from runtime.engine.driver.session.record_query.service import RecordQueries
 from runtime.engine.driver.session.server import SessionCaller
 from runtime.engine.driver.session.source.streams import SourceStreams
 from runtime.engine.driver.session.spark_session import SharedSession
@@ -225,7 +226,9 @@ def test_spark_gets_no_request_for_a_path_behind_a_link(place: str, key: dict[st
     (allowed / "link").symlink_to(allowed.parent / "outside")
     named = json.dumps({"options": {}, **key})
     request = {"op": "write", place: json.loads(named.replace("LINK", str(allowed / "link")))}
-    session = SessionOperations(SharedSession(None), SourceStreams(SharedSession(None), allowed, 1))
+    session = SessionOperations(
+        SharedSession(None), SourceStreams(SharedSession(None), allowed, 1), RecordQueries(SharedSession(None), allowed)
+    )
     with pytest.raises(PermissionError, match=r"headrace\.file\.paths"):
         session.execute(SessionCaller("c", "g", lambda: False), request)
     limit_files([])

@@ -17,6 +17,7 @@ def test_conformance(check: Check) -> None:
 IN_WORKERS = {
     "headrace.SparkSinkConnector": "tests/scenario/spark/test_spark_sink.py",
     "headrace.SparkSourceConnector": "tests/scenario/spark/test_spark_source.py",
+    "headrace.SparkSql": "tests/scenario/spark/test_spark_sql.py",
 }
 """Plugins that need a worker, such as its Spark session, and their tests."""
 

@@ -392,10 +392,12 @@ _OF_TOPIC = Object({"topic": Shape()}, {"partition": Number(), "offset": Number(
 
 
 class PreviewRecord(PreviewFate):
-    """A record before and after the transformations. `now` is its fate with the current config."""
+    """A record before and after the transformations; `more`: further records that they make of it. `now` is its fate
+    with the current config."""
 
     before: Annotated[dict[str, Json], _OF_TOPIC] | None
     after: Annotated[dict[str, Json], _OF_TOPIC] | None
+    more: NotRequired[list[dict[str, Json]] | None]
     stages: list[PreviewStage]
     kafka: NotRequired[Annotated[dict[str, Json], _OF_TOPIC] | None]
     now: NotRequired[PreviewFate | None]

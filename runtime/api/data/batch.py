@@ -8,7 +8,16 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any, Generic, Self, TypeVar, overload
 
-from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch, constant_if_equal
+from runtime.api.data.columns import (
+    Column,
+    ConstantColumn,
+    Derived,
+    MixedBatchError,
+    ValueBatch,
+    column_at,
+    constant_if_equal,
+    selected,
+)
 from runtime.api.data.record import Headers, SinkRecord, SourceRecord
 
 RecordT = TypeVar("RecordT", SourceRecord, SinkRecord)
@@ -21,7 +30,7 @@ class _Batch(Sequence[RecordT], Generic[RecordT]):
     keys: ValueBatch
     headers: Sequence[Headers | None]
     places: Sequence[int] = ()
-    """Indices of the records in the batch that was split; empty if it was not."""
+    """Indices of the records in the batch that was split or from which this one was derived; empty for others."""
     _records: list[RecordT] | None = None
     _topics: Column
 
@@ -50,6 +59,21 @@ class _Batch(Sequence[RecordT], Generic[RecordT]):
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__, _records=None)
         return made
+
+    def derive(self, derived: Derived) -> Self:
+        """The records that were made from those of this batch."""
+        made, places = self.copy(), derived.places
+        made.places = column_at(self.places, places) if len(self.places) else places
+        made.values = derived.values
+        made.keys = _keys_at(self.keys, places) if derived.keys is None else derived.keys
+        made.headers = column_at(self.headers, places) if derived.headers is None else derived.headers
+        made._topics = column_at(self._topics, places) if derived.topics is None else derived.topics
+        made._move(self, places, derived.times)
+        return made
+
+    @abstractmethod
+    def _move(self, batch: Self, places: Sequence[int], times: Column | None) -> None:
+        """Take the positions of the records of a batch at these indices, and their times unless there are others."""
 
     @property
     def records(self) -> list[RecordT]:
@@ -119,6 +143,11 @@ class SourceBatch(_Batch[SourceRecord]):
             )
         ]
 
+    def _move(self, batch: SourceBatch, places: Sequence[int], times: Column | None) -> None:
+        offset_of = batch.offset_of
+        self.offset_of = lambda n: offset_of(places[n])
+        self.times = column_at(batch.times, places) if times is None else times
+
     def partitions(self) -> Column:
         """None for each record: the partitioner chooses the Kafka partition."""
         return ConstantColumn(None, len(self))
@@ -168,6 +197,9 @@ class SinkBatch(_Batch[SinkRecord]):
             )
         ]  # fmt: skip
 
+    def _move(self, batch: SinkBatch, places: Sequence[int], times: Column | None) -> None:
+        self._read = _MessageColumns(column_at(batch.messages, places), times)
+
     def partitions(self) -> Column:
         """The Kafka partition of each record."""
         return self._read.partitions
@@ -193,10 +225,10 @@ class SinkBatch(_Batch[SinkRecord]):
 
 
 class _MessageColumns:
-    """The metadata of messages, each column read once."""
+    """The metadata of messages, each column read once. `times`: instead of those of the messages."""
 
-    def __init__(self, messages: Sequence[Any]) -> None:
-        self.messages = messages
+    def __init__(self, messages: Sequence[Any], times: Column | None = None) -> None:
+        self.messages, self._times = messages, times
 
     @cached_property
     def partitions(self) -> Column:
@@ -216,7 +248,11 @@ class _MessageColumns:
             if len(kinds) > 1
             else ConstantColumn(timestamps[0][0] - 1, len(timestamps))
         )
-        return types, list(map(itemgetter(1), timestamps))
+        return types, list(map(itemgetter(1), timestamps)) if self._times is None else self._times
+
+
+def _keys_at(keys: ValueBatch, places: Sequence[int]) -> ValueBatch:
+    return keys if isinstance(places, range) and len(places) == keys.count else selected(keys, places)
 
 
 def one_each(headers: Sequence[Headers | None]) -> Sequence[Headers | None]:

@@ -226,6 +226,27 @@ def value_types(column: Column) -> set[type]:
     return set(map(type, column))
 
 
+def selected(values: ValueBatch, places: Sequence[int]) -> ValueBatch:
+    """The values at these indices."""
+    try:
+        columns = values.columns
+    except MixedBatchError:
+        return ValueBatch(values.schema, column_at(values.rows, places))
+    chosen = {name: column_at(column, places) for name, column in columns.items()}
+    part = ValueBatch.struct(values.schema, chosen, len(places))
+    part.layout = values.layout
+    return part
+
+
+def column_at(column: Column, places: Sequence[int]) -> Column:
+    """The values of a column at these indices."""
+    if type(column) is ConstantColumn:
+        return ConstantColumn(column.value, len(places))
+    if isinstance(places, range) and places.step == 1:
+        return column if len(places) == len(column) else column[places.start : places.stop]
+    return [column[place] for place in places]
+
+
 class BatchMetadata(Protocol):
     """Everything but the values of a batch of records: topics, partitions, offsets, timestamps, keys and headers.
 
@@ -250,6 +271,21 @@ class BatchMetadata(Protocol):
 
     def timestamps(self) -> Column:
         """Milliseconds since 1970 for each record; None for a record without a timestamp."""
+
+
+class Derived(NamedTuple):
+    """The records that a transformation has made from those of a batch. Parts that are None are those of the record
+    from which each was made."""
+
+    values: ValueBatch
+    places: Sequence[int]
+    """For each record the index of the one from which it was made, in ascending order: an index that is missing is that
+    of a dropped record, one that occurs several times gave several records."""
+    keys: ValueBatch | None = None
+    topics: Column | None = None
+    times: Column | None = None
+    """Milliseconds since 1970."""
+    headers: Sequence[Headers | None] | None = None
 
 
 def batch_method(plugin: object, single: str, batch: str) -> Any:

@@ -136,13 +136,14 @@ def conformed(batch: Any, schema: Any) -> Any:
         return batch
     own = dict(zip(batch.schema.names, batch.columns, strict=True))
     columns = [
-        _conformed(own[field.name], field.type) if field.name in own else pa.nulls(len(batch), field.type)
+        conformed_column(own[field.name], field.type) if field.name in own else pa.nulls(len(batch), field.type)
         for field in schema
     ]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _conformed(column: Any, kind: Any) -> Any:
+def conformed_column(column: Any, kind: Any) -> Any:
+    """A column as another type. MergeError, or an error of Arrow, if a value does not fit."""
     if column.type.equals(kind):
         return column
     if _types.is_null(column.type):
@@ -155,7 +156,7 @@ def _conformed(column: Any, kind: Any) -> Any:
         return _conformed_struct(column, kind)
     if _types.is_list(kind):
         whole = column if not column.offset else column.take(pa.array(range(len(column))))
-        values = _conformed(whole.values, kind.value_type)
+        values = conformed_column(whole.values, kind.value_type)
         return pa.ListArray.from_arrays(whole.offsets, values, type=kind, mask=_mask(whole))
     if _types.is_map(kind):
         return pa.array(column.to_pylist(), type=kind)  # a rare case: MapArray has no constructor with a mask
@@ -165,7 +166,7 @@ def _conformed(column: Any, kind: Any) -> Any:
 def _conformed_struct(column: Any, kind: Any) -> Any:
     position = {field.name: index for index, field in enumerate(column.type)}
     children = [
-        _conformed(column.field(position[field.name]), field.type)
+        conformed_column(column.field(position[field.name]), field.type)
         if field.name in position
         else pa.nulls(len(column), field.type)
         for field in kind

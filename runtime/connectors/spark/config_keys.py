@@ -55,7 +55,12 @@ def is_ddl(name: str, value: Any) -> None:
 
 
 def is_query(name: str, value: Any) -> None:
-    """ConfigError unless the value is empty or starts as a query. Spark's parser checks the whole text when a task
-    starts: there is no Spark where configurations are validated."""
+    """ConfigError unless the value is empty or starts as a query over `record`. Spark's parser checks the whole text
+    when a task starts."""
+    check_start(name, value, "record")
+
+
+def check_start(name: str, value: Any, view: str) -> None:
+    """ConfigError unless the value is empty or starts as a query."""
     if value and str(value).strip() and _QUERY.match(str(value)) is None:
-        raise invalid(name, value, "Must be a query, such as SELECT id FROM record: other statements are refused")
+        raise invalid(name, value, f"Must be a query, such as SELECT id FROM {view}: other statements are refused")

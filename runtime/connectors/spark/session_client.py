@@ -20,7 +20,7 @@ from runtime.api.errors import ConnectError
 from runtime.system import frames
 
 SOCKET = "HEADRACE_SPARK_SESSION"
-"""Environment variable: the path of the driver's socket."""
+"""Environment variable: the path of the driver's socket, or of a link to it."""
 
 ROWS = "HEADRACE_SPARK_ROWS"
 """Environment variable: the folder for rows that Spark reads."""
@@ -31,6 +31,9 @@ UPLOAD = "upload"
 
 MAX_UPLOAD = 1 << 30
 """The most bytes of all files that a slot on another machine sends with a request."""
+
+CHECK_SQL, PREPARE_SQL, RUN_SQL = "sql.check", "sql.prepare", "sql.run"
+"""The `op` of requests of transformations with queries."""
 
 DOWNLOAD = "download"
 """The `op` of a request for a file that the last response has named; its bytes follow the response."""
@@ -81,6 +84,20 @@ def use(connect: Callable[[], SessionConnection]) -> None:
     _remote[:] = [connect]
 
 
+def _connect() -> SessionConnection:
+    if _remote:
+        return _remote[0]()
+    if SOCKET not in os.environ:
+        raise SparkRequestError("There is no Spark session of a worker in this process", "query")
+    return _LocalConnection(os.environ[SOCKET])
+
+
+def _shares_files() -> bool:
+    """Whether this process and the driver have a folder for rows in common: a slot on the driver's machine has, the
+    plugin host has not."""
+    return not _remote and ROWS in os.environ
+
+
 class _LocalConnection:
     """A connection to the driver's socket."""
 
@@ -122,11 +139,11 @@ class SessionClient:
     def _exchange(self, request: Mapping[str, Any]) -> Any:
         try:
             connection = self._connected()
-            if _remote:
+            if not _shares_files():
                 for file in request.get("files", ()):
                     self._upload(connection, Path(file))
             response = self._response(connection, request)
-            if _remote and isinstance(response, dict) and isinstance(response.get("files"), list):
+            if not _shares_files() and isinstance(response, dict) and isinstance(response.get("files"), list):
                 self._forget_downloads()
                 response["files"] = [self._download(connection, file) for file in response["files"]]
             return response
@@ -188,5 +205,5 @@ class SessionClient:
             if self._closed:
                 raise SparkRequestError("The task has been stopped")
             if self._connection is None:
-                self._connection = _remote[0]() if _remote else _LocalConnection(os.environ[SOCKET])
+                self._connection = _connect()
             return self._connection

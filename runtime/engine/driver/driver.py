@@ -39,11 +39,12 @@ from runtime.engine.driver.gateway import LocalJvm, is_direct, name_unknown_user
 from runtime.engine.driver.guard import Guard
 from runtime.engine.driver.jvm import environment, find_java, java_options, spark_properties, write_log_settings
 from runtime.engine.driver.session.operations import SessionOperations
+from runtime.engine.driver.session.record_query.service import RecordQueries
 from runtime.engine.driver.session.server import SessionServer
 from runtime.engine.driver.session.source.streams import SourceStreams
 from runtime.engine.driver.session.spark_session import SharedSession
 from runtime.engine.protocol.messages import FromDriver, SlotsMessage
-from runtime.engine.protocol.settings import DriverSettings, SlotSettings, session_socket
+from runtime.engine.protocol.settings import DriverSettings, SlotSettings, session_link, session_socket
 from runtime.engine.slot.slot import serve
 from runtime.java.install.errors import InstallError
 from runtime.java.jvm.errors import JarsError, JavaError
@@ -137,8 +138,12 @@ class Driver:
         session = SharedSession(context)
         folder = Path(self._settings.folder)
         streams = SourceStreams(session, folder, SESSION_THREADS)
-        operations = SessionOperations(session, streams)
+        operations = SessionOperations(session, streams, RecordQueries(session, folder))
         SessionServer(self._session_socket(), folder, operations, SESSION_THREADS).start()
+        link = session_link(self._settings.socket)
+        made = folder / link.name
+        made.symlink_to(self._session_socket())
+        made.replace(link)
 
     def _session_socket(self) -> Path:
         """Beside the slots' socket, since the path of a socket must be short."""

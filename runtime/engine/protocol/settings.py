@@ -25,6 +25,11 @@ def session_socket(slots_socket: str, generation: int) -> Path:
     return Path(slots_socket).with_name(f"spark{generation}.sock")
 
 
+def session_link(slots_socket: str) -> Path:
+    """A link to the socket of the current driver's Spark session, for processes that outlive drivers."""
+    return Path(slots_socket).with_name("spark.sock")
+
+
 def default_slots() -> int:
     """One slot for each core available to this process, up to MAX_DEFAULT_SLOTS."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

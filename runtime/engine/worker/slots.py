@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from runtime.config.spark_cluster import bind_address, driver_host
+from runtime.connectors.spark.session_client import SOCKET
 from runtime.engine.placement.roster import RemoteProcess, Roster, SlotLink, TaskRun
 from runtime.engine.placement.start_history import StartHistory
 from runtime.engine.placement.suspects import DRIVER_GRACE
@@ -22,7 +23,7 @@ from runtime.engine.protocol.lease import DUMP_SIGNAL, stack_file
 from runtime.engine.protocol.lease_cell import GUARD_TIME, LeaseCell
 from runtime.engine.protocol.messages import ExecutorsMessage, FromSlot, SlotEndedMessage, TaskReport
 from runtime.engine.protocol.remote import RemoteAccess
-from runtime.engine.protocol.settings import EngineSettings, session_socket
+from runtime.engine.protocol.settings import EngineSettings, session_link, session_socket
 from runtime.engine.worker.archives import WorkerArchives
 from runtime.engine.worker.driver_keeper import DriverKeeper
 from runtime.engine.worker.lease_granter import LeaseGranter
@@ -133,6 +134,7 @@ class Slots:
         """Open the channel and start the driver in the background."""
         self._folder = make_folder()
         await self.server.start(socket_path(self._folder))
+        os.environ[SOCKET] = str(session_link(socket_path(self._folder)))  # for the plugin host and previews
         self.granter.start()
         access = await self._open_port() if self.is_remote else None
         self.driver = DriverKeeper(
@@ -171,6 +173,8 @@ class Slots:
         if self._remote is not None:
             await self._remote.close()
         self.granter.close()
+        if os.environ.get(SOCKET) == str(session_link(socket_path(self._folder))):
+            del os.environ[SOCKET]
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
     async def _watch(self) -> None:

@@ -7,48 +7,27 @@ Dropped and failed records are found by identity.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from runtime.api.transformation import KeyOrValueTransformation, Record, RecordPart, Transformation
+from runtime.api.transformation import (
+    BatchTransformation,
+    KeyOrValueTransformation,
+    Record,
+    RecordPart,
+    Transformation,
+)
 from runtime.java.step_run import place_of
 from runtime.pipeline.chain.column_steps import B, apply_to_batches, batch_step
+from runtime.pipeline.chain.derive_step import derive_step
 from runtime.pipeline.chain.remote_run import RemoteRun, run_ends
+from runtime.pipeline.chain.result import ChainResult, OnError, Results, StoppedChain
 from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.tolerance import Tolerance, plugin_name
 
 if TYPE_CHECKING:
     from runtime.java.step_run import RemotePredicate
-
-Results = list[Record | None]
-"""The result for each record of a batch, None if it was dropped; shorter than the batch if the task fails."""
-
-OnError = Callable[[Record, Exception], "Record | None"]
-"""Handles an exception of a transformation: returns the record after a retry, or None to skip the record. Raises
-_Stopped if the task fails."""
-
-
-@dataclass(slots=True)
-class ChainResult:
-    """The transformed records, in order. `failed` is the record of the batch that fails the task with `error`; the
-    result contains neither this record nor later ones."""
-
-    records: list[Record]
-    failed: Record | None = None
-    error: Exception | None = None
-    origins: dict[int, Record] = field(default_factory=dict)  # by id() of records that replace another one
-
-    def origin(self, record: Record) -> Record:
-        """The record of the batch from which this record was derived."""
-        return self.origins.get(id(record), record)
-
-
-class _Stopped(Exception):
-    def __init__(self, record: Record, error: Exception) -> None:
-        super().__init__()
-        self.record, self.error = record, error
 
 
 class Chain:
@@ -72,7 +51,11 @@ class Chain:
     @property
     def bundled(self) -> bool:
         """Whether all steps are Connect's own transformations, which do not change timestamps."""
-        return all(type(step.transformation).__module__.startswith("runtime.transforms.") for step in self._steps)
+        return all(
+            type(step.transformation).__module__.startswith("runtime.transforms.")
+            and not isinstance(step.transformation, BatchTransformation)
+            for step in self._steps
+        )
 
     @property
     def takes_batches(self) -> bool:
@@ -115,7 +98,7 @@ class Chain:
         part = RemoteRun(self._steps[first:end], self._handlers[first:end], not self._tolerance.policy.tolerate_all)
         try:
             part.run(records, results)
-        except _Stopped as stop:
+        except StoppedChain as stop:
             outcome.failed, outcome.error = outcome.origin(records[len(results)]), stop.error
         for old, new in zip(records, results, strict=False):
             if new is not None and new is not old:
@@ -140,7 +123,7 @@ class Chain:
                     name = plugin_name(step.transformation)
                     self._tolerance.failed(Failure(Stage.TRANSFORMATION, name, last, read, where))
                 except Exception as end:
-                    raise _Stopped(record, end) from last
+                    raise StoppedChain(record, end) from last
                 return None
 
         return on_error
@@ -148,6 +131,8 @@ class Chain:
 
 def _loop(step: ChainStep, tolerance: Tolerance) -> Callable[[ChainResult, OnError], None]:
     """One step, as a function that processes the records of a result."""
+    if isinstance(step.transformation, BatchTransformation):
+        return derive_step(step, step.transformation, tolerance)
     remote, fallbacks = place_of(step.transformation) is not None, tolerance.fallbacks
     transform = _remote(step, not tolerance.policy.tolerate_all) if remote else _transform(step.transformation)
     chosen = _choose(step)
@@ -166,7 +151,7 @@ def _loop(step: ChainStep, tolerance: Tolerance) -> Callable[[ChainResult, OnErr
         results: Results = []
         try:
             changed = each(subset, results, on_error)
-        except _Stopped as stop:
+        except StoppedChain as stop:
             outcome.failed, outcome.error = outcome.origin(stop.record), stop.error
             records = records[: _index(records, stop.record)]
             subset = subset[: _index(subset, stop.record)]
@@ -228,8 +213,8 @@ def _remote(step: ChainStep, stops: bool) -> _Each:
     def run(records: list[Any], results: Results, on_error: OnError) -> bool:
         try:
             RemoteRun([alone], [on_error], stops).run(records, results)
-        except _Stopped as stop:
-            raise _Stopped(records[len(results)], stop.error) from stop
+        except StoppedChain as stop:
+            raise StoppedChain(records[len(results)], stop.error) from stop
         return True
 
     return run
@@ -280,7 +265,7 @@ def _handle(
     try:
         if on_error(record, error) is None:
             dropped.append(record)
-    except _Stopped:
+    except StoppedChain:
         _without([*dropped, None], records[: _index(records, record)], results)
         raise
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from runtime.api.data.batch import SinkBatch, SourceBatch
-from runtime.api.data.columns import BatchMetadata, MixedBatchError, ValueBatch, batch_method
-from runtime.api.transformation import KeyOrValueTransformation, RecordPart, Transformation
+from runtime.api.data.columns import BatchMetadata, Derived, MixedBatchError, ValueBatch, batch_method
+from runtime.api.transformation import BatchTransformation, KeyOrValueTransformation, RecordPart, Transformation
 
 if TYPE_CHECKING:
     from runtime.pipeline.chain.step import ChainStep
 
-BatchStep = Callable[[ValueBatch, BatchMetadata], ValueBatch | None]
-"""Returns the new values of a batch and changes the rest in the metadata. None, or any exception: the batch is
-processed record by record."""
+BatchStep = Callable[[ValueBatch, BatchMetadata], ValueBatch | Derived | None]
+"""Returns the new values of a batch and changes the rest in the metadata, or the records derived from those of the
+batch. None, or any exception: the batch is processed record by record."""
 B = TypeVar("B", SourceBatch, SinkBatch)
 
 
@@ -43,7 +43,10 @@ def apply_to_batches(step: BatchStep, batches: Sequence[B], raised: Callable[[Ex
             return None
         if values is None:
             return None
-        if values.count:
+        if isinstance(values, Derived):
+            if values.values.count:
+                changed.append(after.derive(values))
+        elif values.count:
             after.values = values
             changed.append(after)
     return changed
@@ -54,7 +57,7 @@ def _where(
 ) -> BatchStep:
     """A step with a predicate that applies to all records of a batch, or to none."""
 
-    def run(values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
+    def run(values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | Derived | None:
         holds = test(values, metadata)
         if holds is negate:
             return values
@@ -64,6 +67,8 @@ def _where(
 
 
 def _of(transformation: Transformation) -> BatchStep | None:
+    if isinstance(transformation, BatchTransformation):
+        return transformation.derive
     if not isinstance(transformation, KeyOrValueTransformation):
         changed: BatchStep | None = batch_method(transformation, "apply", "apply_batch")
         return changed
@@ -76,7 +81,7 @@ def _of(transformation: Transformation) -> BatchStep | None:
 def _of_keys(update: BatchStep) -> BatchStep:
     def run(values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
         keys = update(metadata.keys, metadata)
-        if keys is None:
+        if not isinstance(keys, ValueBatch):
             return None
         metadata.keys = keys
         return values

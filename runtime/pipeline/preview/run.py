@@ -74,7 +74,10 @@ def _compared(traces: Sequence[Shown], request: Mapping[str, Any], at: At) -> li
 def _essence(trace: Shown) -> Shown:
     """The part of a trace that is compared: the result and the record."""
     passed = trace["result"] in ("CHANGED", "UNCHANGED")
-    return {"result": "PASSES", "record": trace["after"]} if passed else {"result": trace["result"]}
+    if not passed:
+        return {"result": trace["result"]}
+    essence = {"result": "PASSES", "record": trace["after"]}
+    return {**essence, "more": trace["more"]} if "more" in trace else essence
 
 
 def _summary(traces: Sequence[Shown]) -> dict[str, int]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.errors import DataError, RetriableError
+from runtime.api.transformation import BatchTransformation, Transformation
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.load import Converters, load_converters, load_steps
@@ -85,7 +86,7 @@ class Tracer:
         try:
             record = self._read(message)
             trace["before"] = record_json(record)
-            trace["after"] = record_json(self._through(record, trace["stages"]))
+            trace |= _after(self._through(record, trace["stages"]))
         except _Ended as end:
             return self._ended(trace, end, message)
         return _passed(trace)
@@ -94,9 +95,9 @@ class Tracer:
         """Trace a record to the message that would be written to Kafka."""
         trace: Shown = {"before": record_json(record), "after": None, "kafka": None, "stages": []}
         try:
-            last = self._through(record, trace["stages"])
-            trace["after"] = record_json(last)
-            trace["kafka"] = self._written(last)
+            made = self._through(record, trace["stages"])
+            trace |= _after(made)
+            trace["kafka"], *_ = [self._written(last) for last in made]
         except _Ended as end:
             return self._ended(trace, end, record)
         return _passed(trace)
@@ -161,10 +162,12 @@ class Tracer:
         except BaseException as error:  # third-party code
             raise _Ended((stage, plugin_name(converter), error)) from None
 
-    def _through(self, record: Any, stages: list[Shown]) -> Any:
-        """The record after all steps; each step adds its changes to `stages`."""
+    def _through(self, record: Any, stages: list[Shown], first: int = 0) -> list[Any]:
+        """The record after the steps from `first` on; each step adds its changes to `stages`. If a step makes several
+        records of it, the changes are those of the first one, and the others follow it in the result."""
         before = record_json(record)
-        for named in self.steps:
+        others: list[Any] = []
+        for number, named in enumerate(self.steps[first:], first):
             stage: Shown = {"alias": named.alias, "class": plugin_name(named.step.transformation), "applied": True}
             if named.predicate is not None:
                 stage["predicate"] = named.predicate
@@ -174,17 +177,27 @@ class Tracer:
                 stage["applied"] = named.step.applies(record)
                 if not stage["applied"]:
                     continue
-                record = _checked(named.step.transformation.apply(record), type(record))
-                if record is None:
+                made = _made(named.step.transformation, record)
+                if not made:
                     stage["dropped"] = True
                     raise _Ended(None)
-                after = record_json(record)
+                after = record_json(made[0])
             except _Ended:
                 raise
             except BaseException as error:  # third-party code
                 raise _Ended((Stage.TRANSFORMATION, stage["class"], error)) from None
-            stage["changes"], before = changes(before, after), after
-        return record
+            stage["changes"], before, record = changes(before, after), after, made[0]
+            others = [last for other in made[1:] for last in self._rest(other, number + 1)] + others
+        return [record, *others]
+
+    def _rest(self, record: Any, first: int) -> list[Any]:
+        """A further result of a step after the steps from `first` on; empty if it is dropped there."""
+        try:
+            return self._through(record, [], first)
+        except _Ended as end:
+            if end.failure is not None:
+                raise
+            return []
 
     def _ended(self, trace: Shown, end: _Ended, record: Any) -> Shown:
         if end.failure is None:
@@ -240,10 +253,20 @@ def _registration_disabled(converters: Converters) -> Converters:
     return converters
 
 
-def _checked(made: Any, kind: type) -> Any:
-    if made is not None and not isinstance(made, kind):
+def _made(transformation: Transformation, record: Any) -> list[Any]:
+    """The records that a transformation makes of one."""
+    if isinstance(transformation, BatchTransformation):
+        return transformation.derive_each(record)
+    made = transformation.apply(record)
+    if made is not None and not isinstance(made, type(record)):
         raise DataError(f"apply() returned {plain(repr(made))[:200]} instead of a record")
-    return made
+    return [] if made is None else [made]
+
+
+def _after(made: list[Any]) -> Shown:
+    """The record after the chain, and further ones if it gave several."""
+    first, *more = map(record_json, made)
+    return {"after": first, "more": more} if more else {"after": first}
 
 
 def _dropped_by(stage: Mapping[str, Any]) -> str:

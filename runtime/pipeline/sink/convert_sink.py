@@ -63,18 +63,18 @@ class SinkConversion:
         batches = self._batches.of(messages)
         positions = {} if batches is None else _positions_after(batches)
         if batches is not None and all(tp in assigned for tp in positions):
-            return self._transformed_batches(batches, len(messages)), positions
+            return self._transformed_batches(batches), positions
         records, positions = self._records(messages, assigned)
         batches = batches_of(records, self._min_average) if self._regroups and records else None
         if batches is not None:
-            return self._transformed_batches(batches, len(records)), positions
+            return self._transformed_batches(batches), positions
         return self._transformed(records), positions
 
-    def _transformed_batches(self, batches: Sequence[SinkBatch], count: int) -> SinkBatch | list[SinkRecord]:
+    def _transformed_batches(self, batches: Sequence[SinkBatch]) -> SinkBatch | list[SinkRecord]:
         left, done = self._chain.run_batches(batches)
         if len(left) == 1 and done == len(self._chain):
             return left[0]
-        records = in_order(left, count)
+        records = in_order(left)
         return records if done == len(self._chain) else self._transformed(records, done)
 
     def _records(

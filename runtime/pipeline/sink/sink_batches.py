@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from runtime.api.data.batch import SinkBatch
@@ -134,13 +135,10 @@ def _batch_of(records: Sequence[SinkRecord], places: Sequence[int]) -> SinkBatch
     return batch
 
 
-def in_order(batches: Sequence[SinkBatch], count: int) -> list[SinkRecord]:
-    """The remaining records of all batches in their original order. `count`: the original number of records."""
-    records: list[SinkRecord | None] = [None] * count
-    for batch in batches:
-        for place, record in zip(batch.places, batch.records, strict=True):
-            records[place] = record
-    return [record for record in records if record is not None]
+def in_order(batches: Sequence[SinkBatch]) -> list[SinkRecord]:
+    """The remaining records of all batches in their original order."""
+    placed = [pair for batch in batches for pair in zip(batch.places, batch.records, strict=True)]
+    return [record for _, record in sorted(placed, key=itemgetter(0))]
 
 
 def _parts(messages: Sequence[Any], min_average: int) -> list[_Part]:

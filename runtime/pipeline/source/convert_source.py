@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from runtime.api.data.schema import Schema
     from runtime.api.task import SourceTask
     from runtime.pipeline.chain.chain import Chain
+    from runtime.pipeline.chain.result import ChainResult
     from runtime.pipeline.load import Converters
     from runtime.pipeline.source.source_offsets import CommittedOffsets
 
@@ -65,6 +67,7 @@ class SourceConversion:
     def _convert_read(self, records: Sequence[SourceRecord]) -> MessageBatch:
         """As convert(), without errant records."""
         done, polled = 0, records
+        places: Sequence[int] = range(len(records))
         if self._values is not None and (uniform := as_batch(records)) is not None:
             left, done = self._chain.run_batches([uniform])
             runs = self._batch_runs(left) if done == len(self._chain) else None
@@ -72,11 +75,12 @@ class SourceConversion:
                 offsets = {self._offsets.key(uniform.source_partition): uniform.offset_of(len(uniform) - 1)}
                 batch = MessageBatch(runs, offsets)
                 if self._traces:
-                    batch.attribute(polled, range(len(polled) if runs else 0), len(polled))
+                    batch.attribute(polled, _places_of(left[0]) if runs else (), len(polled))
                 return batch
-            records = left[0].records if done else records
+            if done:
+                records, places = left[0].records, _places_of(left[0])
         try:
-            return self._convert(records, done, polled)
+            return self._convert(records, done, polled, places)
         finally:
             self._tolerance.release(records)
 
@@ -108,26 +112,31 @@ class SourceConversion:
             return ConstantColumn(self._headers(topic, headers.value) if headers.value else None, len(batch))
         return [self._headers(topic, own) if own else None for own in headers]
 
-    def _convert(self, records: Sequence[SourceRecord], first: int, polled: Sequence[SourceRecord]) -> MessageBatch:
+    def _convert(
+        self, records: Sequence[SourceRecord], first: int, polled: Sequence[SourceRecord], places: Sequence[int]
+    ) -> MessageBatch:
         """As convert(), but record by record, through the steps from `first` on. `polled`: the records before the
-        steps that have been done."""
-        kept: list[SourceRecord] | None = [] if self._traces else None
-        if first == len(self._chain):
-            batch, failed = self._messages(records, kept)
-            before = records if failed is None else _before(records, failed)
-            batch.offsets = self._newest(before)
-            if kept is not None:
-                batch.attribute(polled, _places(kept, records), len(before))
-            return batch
-        copies = [record.copy() for record in records] if self._reused else list(records)
+        steps that have been done; `places`: for each record the index of the polled one from which it was made."""
+        copies = list(records)
+        if first < len(self._chain) and self._reused:
+            copies = [record.copy() for record in records]
         outcome = self._chain.run(copies, first)
-        batch, failed = self._messages(outcome.records, kept)  # type: ignore[arg-type]  # a chain keeps the kind
+        origins = _Origins(copies, places, outcome)
+        last: Sequence[SourceRecord] = outcome.records  # type: ignore[assignment]  # a chain keeps the kind
+        if outcome.failed is not None:
+            last = origins.before(last, outcome.failed)
+        kept: list[SourceRecord] | None = [] if self._traces else None
+        batch, failed = self._messages(last, kept)
+        if failed is not None and len(whole := origins.before(last, failed)) < _index(last, failed):
+            error, kept = batch.error, [] if self._traces else None
+            batch, _ = self._messages(whole, kept)  # without the other messages of the record that has failed
+            batch.error = error
         if failed is None and outcome.error is not None:
             batch.error, failed = outcome.error, outcome.failed
-        end = copies if failed is None else _before(copies, outcome.origin(failed))
-        batch.offsets = self._newest(records[: len(end)])
+        end = len(polled) if failed is None else origins.place(failed)
+        batch.offsets = self._newest(polled[:end])
         if kept is not None:
-            batch.attribute(polled, _places(map(outcome.origin, kept), copies), len(end))
+            batch.attribute(polled, list(map(origins.place, kept)), end)
         return batch
 
     def _messages(self, records: Sequence[SourceRecord], kept: list[SourceRecord] | None) -> tuple[MessageBatch, Any]:
@@ -288,11 +297,35 @@ def _column(items: list[Any]) -> Column:
     return ConstantColumn(None, len(items)) if items.count(None) == len(items) else items
 
 
-def _places(records: Iterable[Any], among: Sequence[SourceRecord]) -> list[int]:
-    """The index of each record among others."""
-    index = {id(record): place for place, record in enumerate(among)}
-    return [index[id(record)] for record in records]
+class _Origins:
+    """From which of the polled records those after a chain were made. `places`: the index of the polled record of each
+    record before the chain."""
+
+    def __init__(self, records: Sequence[SourceRecord], places: Sequence[int], outcome: ChainResult) -> None:
+        self._records, self._places, self._outcome = records, places, outcome
+
+    def place(self, record: Any) -> int:
+        """The index of the polled record."""
+        return self._index[id(self._outcome.origin(record))]
+
+    def before(self, records: Sequence[SourceRecord], failed: Any) -> Sequence[SourceRecord]:
+        """The records that were made from earlier polled records than `failed`: a record that is read again must not
+        leave a part of its messages."""
+        end, place = _index(records, failed), self.place(failed)
+        while end and self.place(records[end - 1]) == place:
+            end -= 1
+        return records[:end]
+
+    @cached_property
+    def _index(self) -> dict[int, int]:
+        return {id(record): place for record, place in zip(self._records, self._places, strict=True)}
 
 
-def _before(records: Sequence[SourceRecord], record: Any) -> Sequence[SourceRecord]:
-    return records[: next((i for i, r in enumerate(records) if r is record), len(records))]
+def _places_of(batch: SourceBatch) -> Sequence[int]:
+    """For each record the index of the one from which it was made."""
+    return batch.places if len(batch.places) else range(len(batch))
+
+
+def _index(records: Sequence[SourceRecord], record: Any) -> int:
+    """The index of a record; the number of records if it is not among them."""
+    return next((i for i, r in enumerate(records) if r is record), len(records))

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from runtime.api.converter import Converter, HeaderConverter
-from runtime.api.data.columns import Column, ConstantColumn, ValueBatch
+from runtime.api.data.columns import Column, ConstantColumn, ValueBatch, selected
 from runtime.api.data.logical import millis
 from runtime.api.data.schema import STRING_SCHEMA, Schema
 from runtime.api.errors import ConfigError
 from runtime.connectors.files.arrow_values import ArrowValues
-from runtime.connectors.files.sink.chunk import selected
 from runtime.connectors.http.json_values import json_bytes
 from runtime.pipeline.task.failure import Failure
 from runtime.spark.columns import HEADERS, KEY, RECORD_COLUMNS, TIMESTAMP, TOPIC, VALUE

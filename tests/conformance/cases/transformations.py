@@ -51,4 +51,4 @@ def _case(name: str, target: str) -> TransformationCase:
     )
 
 
-CASES: list[Case] = [_case(name, target) for name, target in TRANSFORMATIONS]
+CASES: list[Case] = [_case(name, target) for name, target in TRANSFORMATIONS if name != "headrace.SparkSql"]

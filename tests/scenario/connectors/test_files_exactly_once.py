@@ -19,11 +19,32 @@ from tests.support.workers import WorkerProcess
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
-@pytest.mark.parametrize("count", [60_000, pytest.param(1_000_000, marks=pytest.mark.soak)])
+POLLS = {"consumer.override.max.poll.records": "500"}
+SQL = {
+    "transforms": "q",
+    "transforms.q.type": "headrace.SparkSql",
+    "transforms.q.sql": "SELECT id, shop FROM records LATERAL VIEW explode(array_repeat(0, INT(id % 3))) e AS n",
+}
+
+
+@pytest.mark.parametrize(
+    ("count", "more", "results"),
+    [
+        (60_000, POLLS, lambda n: 1),
+        pytest.param(1_000_000, POLLS, lambda n: 1, marks=pytest.mark.soak),
+        pytest.param(1_000_000, SQL, lambda n: n % 3, marks=pytest.mark.soak),
+    ],
+    ids=["few", "many", "sql"],
+)
 def test_each_record_is_in_one_file_after_kills(
-    count: int, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    count: int,
+    more: dict[str, str],
+    results: Callable[[int], int],
+    worker: Callable[..., WorkerProcess],
+    broker: KafkaBroker,
+    tmp_path: Path,
 ) -> None:
-    """Files are closed by records and by the clock; folders by a field."""
+    """Files are closed by records and by the clock; folders by a field. `results`: how often each number is written."""
     topic, folder = broker.create_topic(partitions=2), tmp_path / "files"
     _fill(broker, topic, count)
     process = worker()
@@ -41,7 +62,7 @@ def test_each_record_is_in_one_file_after_kills(
             "key.converter": STRING,
             "value.converter": JSON,
             "value.converter.schemas.enable": "false",
-            "consumer.override.max.poll.records": "500",
+            **more,
         },
     )
     wait_until(lambda: _files(folder) > 0, 60, "the first file", every=0.002)
@@ -53,7 +74,7 @@ def test_each_record_is_in_one_file_after_kills(
     wait_until(lambda: _committed(connect, name) == count, 120, "all offsets committed", every=0.2)
     connect.ask("DELETE", f"/connectors/{name}")
     numbers = Counter(_numbers(folder))
-    assert len(numbers) == count and set(numbers.values()) == {1}
+    assert numbers == +Counter({number: results(number) for number in range(count)})
 
 
 def _fill(broker: KafkaBroker, topic: str, count: int) -> None:

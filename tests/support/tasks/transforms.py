@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.api.transformation import Predicate, Transformation
+from runtime.api.data.columns import BatchMetadata, Derived, ValueBatch
+from runtime.api.data.schema import STRING_SCHEMA
+from runtime.api.errors import DataError
+from runtime.api.transformation import BatchTransformation, Predicate, Transformation
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.task.control import TaskControl
@@ -34,3 +37,22 @@ def tolerance(reporter: Reporter | None = None, **policy: Any) -> Tolerance:
 
 def chain(*steps: ChainStep, errors: Tolerance | None = None) -> Chain:
     return Chain(steps, errors or tolerance(), lambda record: (record, ""))
+
+
+class Repeat(BatchTransformation):
+    """The text "n:x" gives n records with x, and the topic of its first letter; n < 0 is an error."""
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+        self.error: Exception | None = None
+
+    def derive(self, values: ValueBatch, metadata: BatchMetadata) -> Derived:
+        self.calls.append(values.count)
+        if self.error is not None:
+            raise self.error
+        pairs = [text.split(":") for text in values.rows]
+        if any(int(count) < 0 for count, _ in pairs):
+            raise DataError("a negative number")
+        places = [place for place, (count, _) in enumerate(pairs) for _ in range(int(count))]
+        texts = [pairs[place][1] for place in places]
+        return Derived(ValueBatch(STRING_SCHEMA, texts), places, topics=[text[0] for text in texts])

@@ -158,9 +158,13 @@ def _record(number: int, record: PreviewRecord, full: bool) -> Iterator[str]:
         kafka = record.get("kafka")
         if kafka is not None and "offset" not in kafka:
             yield f"     written: {json.dumps(kafka, ensure_ascii=False)}"
+        yield from (f"     and {json.dumps(other, ensure_ascii=False)}" for other in record.get("more") or ())
         return
     for stage in record["stages"]:
         yield from (_change(stage["alias"], change) for change in stage.get("changes") or ())
+    yield from (
+        f"     {'and':<12}  {'value':<20}  {_compact(other.get('value'))}" for other in record.get("more") or ()
+    )
 
 
 def _result(record: PreviewFate) -> str:

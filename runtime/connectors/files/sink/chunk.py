@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from runtime.api.data.batch import SinkBatch
-from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch
+from runtime.api.data.columns import Column, ConstantColumn, ValueBatch, column_at, selected
 from runtime.api.data.record import SinkRecord, TopicPartition
 
 
@@ -58,8 +58,7 @@ class Chunk:
     def timestamps(self) -> Column:
         """The timestamps of the records in milliseconds since 1970; None where there is none."""
         if isinstance(self._batch, SinkBatch):
-            messages = self._batch.messages
-            return [messages[place].timestamp()[1] for place in self.places]
+            return column_at(self._batch.timestamps(), self.places)
         return [self._batch[place].timestamp for place in self.places]
 
     def sizes(self) -> list[int]:
@@ -145,22 +144,3 @@ def _in_order(
 
 def _no_nulls(values: ValueBatch) -> bool:
     return values.all_null is False
-
-
-def selected(values: ValueBatch, places: Sequence[int]) -> ValueBatch:
-    """Some of the values."""
-    try:
-        columns = values.columns
-    except MixedBatchError:
-        return ValueBatch(values.schema, _at(values.rows, places))
-    return ValueBatch.struct(
-        values.schema, {name: _at(column, places) for name, column in columns.items()}, len(places)
-    )
-
-
-def _at(column: Column, places: Sequence[int]) -> Column:
-    if type(column) is ConstantColumn:
-        return ConstantColumn(column.value, len(places))
-    if isinstance(places, range):
-        return column[places.start : places.stop]
-    return [column[place] for place in places]

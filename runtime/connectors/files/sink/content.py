@@ -18,7 +18,7 @@ from typing import IO, Any
 import orjson
 import pyarrow as pa
 
-from runtime.api.data.columns import ValueBatch
+from runtime.api.data.columns import ValueBatch, selected
 from runtime.api.data.schema import Schema
 from runtime.connectors.files.arrow_merge import (
     MergeError,
@@ -26,7 +26,6 @@ from runtime.connectors.files.arrow_merge import (
     large_integers,
     merged_schema,
 )
-from runtime.connectors.files.sink.chunk import selected
 from runtime.connectors.files.sink.records_to_arrow import CONVERSION_ERRORS, ArrowConversion
 
 

@@ -157,6 +157,14 @@ class PartitionWriter:
             end = self._journal.next_end(start)
             if end is not None:
                 room = min(room, chunk.first_at(end))
+        return self._whole(chunk, room)
+
+    def _whole(self, chunk: Chunk, room: int) -> int:
+        """At least so many records, without dividing those that a transformation has made of one: the offset says where
+        a file ends."""
+        last = chunk.offset(room - 1) if room else -1 if self.file_set is None else self.file_set.end - 1
+        while room < len(chunk) and chunk.offset(room) == last:
+            room += 1
         return room
 
     def _accepted(self, file_set: FileSet, part: Chunk) -> Accepted:

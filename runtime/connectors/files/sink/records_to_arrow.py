@@ -36,11 +36,13 @@ class ArrowConversion:
             if not len(arrow):
                 return _without_fields(values.count)
             columns = values.columns if schema.type is Type.STRUCT else {VALUE: values.rows}
-            return pa.RecordBatch.from_arrays([_typed(columns[field.name], field) for field in arrow], schema=arrow)
+            return pa.RecordBatch.from_arrays(
+                [typed_array(columns[field.name], field) for field in arrow], schema=arrow
+            )
         named = _columns(values)
         if not named:
             return _without_fields(values.count)
-        return pa.RecordBatch.from_arrays([_inferred(column) for column in named.values()], names=list(named))
+        return pa.RecordBatch.from_arrays([inferred_array(column) for column in named.values()], names=list(named))
 
 
 def _arrow_schema(schema: Schema) -> Any:
@@ -53,7 +55,9 @@ def _without_fields(count: int) -> Any:
     return pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([])))
 
 
-def _typed(column: Column, field: Any) -> Any:
+def typed_array(column: Column, field: Any) -> Any:
+    """The values of a field as Arrow's type of the field. One of CONVERSION_ERRORS; DataError for a null that is not
+    allowed."""
     array = _array(column, field.type)
     if not field.nullable and array.null_count:
         raise DataError(f"The required field {field.name} is null")
@@ -83,7 +87,7 @@ def _columns(values: ValueBatch) -> Mapping[str, Column]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _inferred(column: Column) -> Any:
+def inferred_array(column: Column) -> Any:
     """The values of one type; integers and floating-point numbers are mixed as the latter."""
     if type(column) is ConstantColumn:
         return pa.repeat(pa.scalar(column.value), len(column))

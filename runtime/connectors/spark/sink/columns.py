@@ -12,11 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from runtime.api.data.columns import ValueBatch
+from runtime.api.data.columns import ValueBatch, selected
 from runtime.api.data.schema import Type
 from runtime.api.errors import DataError
 from runtime.connectors.files.arrow_merge import MergeError, conformed, merged_schema
-from runtime.connectors.files.sink.chunk import selected
 from runtime.connectors.files.sink.records_to_arrow import CONVERSION_ERRORS, VALUE, ArrowConversion
 
 _types = pa.types

@@ -15,6 +15,7 @@ from runtime.engine.driver.session.frames import format_name, selected, staged_r
 from runtime.engine.driver.session.iceberg_batches import IcebergBranches
 from runtime.engine.driver.session.probe import failing_rows
 from runtime.engine.driver.session.queries import check_query
+from runtime.engine.driver.session.record_query.service import RecordQueries
 from runtime.engine.driver.session.server import Request, SessionCaller
 from runtime.engine.driver.session.source.streams import SourceStreams
 from runtime.engine.driver.session.spark_session import SharedSession
@@ -24,8 +25,8 @@ from runtime.engine.driver.session.staging import StagedBatches, StagedFiles
 class SessionOperations:
     """Executes requests. Every method may run in several threads at once."""
 
-    def __init__(self, session: SharedSession, streams: SourceStreams) -> None:
-        self._session, self._streams = session, streams
+    def __init__(self, session: SharedSession, streams: SourceStreams, queries: RecordQueries) -> None:
+        self._session, self._streams, self._queries = session, streams, queries
         batches = BatchOperations(self._write, self._staged)
         self._batch_operations: dict[str, Callable[[Request, HasGone], Any]] = {
             "write": batches.write,
@@ -46,6 +47,8 @@ class SessionOperations:
             return self._streams.open(caller.connection, request)
         if request["op"] == "next":
             return self._streams.next(caller.connection, request)
+        if self._queries.has(request["op"]):
+            return self._queries.execute(caller, request)
         context = self._session.context
         context.setJobGroup(caller.group, f"{request['connector']}: {request['op']}", True)
         if (operation := self._batch_operations.get(request["op"])) is not None:
@@ -65,6 +68,7 @@ class SessionOperations:
     def release(self, connection: str) -> None:
         """The task has closed its connection."""
         self._streams.close(connection)
+        self._queries.release(connection)
 
     def _write(self, request: Request) -> None:
         session, target = self._session.get(), request["target"]

@@ -6,8 +6,10 @@ the rule of Spark's grammar for queries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
+
+from runtime.engine.driver.session.plans import items, name_of, nodes
 
 _RUNS_PROGRAMS = "ScriptTransformation"
 _RUNS_JAVA = ("reflect", "java_method", "try_reflect")
@@ -17,27 +19,39 @@ class NotAQueryError(Exception):
     """The text is a statement with effects, or would start programs."""
 
 
-def check_query(session: Any, sql: str) -> str:
-    """The query without a semicolon at its end. NotAQueryError, or Spark's ParseException. Executes nothing."""
+def check_query(session: Any, sql: str, key: str = "spark.sql", view: str = "record") -> str:
+    """The query without a semicolon at its end. NotAQueryError, or Spark's ParseException. Executes nothing. `key` and
+    `view` are named in errors."""
+    parse(session, sql, key, view)
+    return without_semicolon(sql)
+
+
+def parse(session: Any, sql: str, key: str, view: str) -> Any:
+    """The unresolved logical plan of a query. Errors as for check_query()."""
     from pyspark.errors import ParseException
 
-    parser, text = session._jsparkSession.sessionState().sqlParser(), sql.rstrip().rstrip(";")
+    parser, text = session._jsparkSession.sessionState().sqlParser(), without_semicolon(sql)
     try:
         plan = parser.parseQuery(text)
     except ParseException:
-        statement = _name(parser.parsePlan(text))  # raises unless it is a statement
+        statement = name_of(parser.parsePlan(text))  # raises unless it is a statement
         raise NotAQueryError(
-            f"spark.sql must be a query, such as SELECT id FROM record, not a statement with effects ({statement})"
+            f"{key} must be a query, such as SELECT id FROM {view}, not a statement with effects ({statement})"
         ) from None
-    if any(_name(node) == _RUNS_PROGRAMS for node in _nodes(plan)):
-        raise NotAQueryError("spark.sql must not start programs (TRANSFORM, MAP or REDUCE … USING)")
-    return text
+    if any(name_of(node) == _RUNS_PROGRAMS for node in nodes(plan)):
+        raise NotAQueryError(f"{key} must not start programs (TRANSFORM, MAP or REDUCE … USING)")
+    return plan
+
+
+def without_semicolon(sql: str) -> str:
+    """The text without a semicolon at its end."""
+    return sql.rstrip().rstrip(";")
 
 
 def functions_that_run_java(session: Any) -> list[Any]:
     """The identifiers of the functions that call any Java method, the same in all new sessions."""
     names = _registry(session).listFunction()
-    return [function for function in _items(names) if function.funcName() in _RUNS_JAVA]
+    return [function for function in items(names) if function.funcName() in _RUNS_JAVA]
 
 
 def restrict(session: Any, functions: Sequence[Any]) -> None:
@@ -50,21 +64,3 @@ def restrict(session: Any, functions: Sequence[Any]) -> None:
 
 def _registry(session: Any) -> Any:
     return session._jsparkSession.sessionState().functionRegistry()
-
-
-def _nodes(plan: Any) -> Iterator[Any]:
-    """The nodes of a logical plan, with those of its subqueries and common table expressions."""
-    waiting = [plan]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting += [*_items(node.children()), *_items(node.innerChildren())]
-
-
-def _items(sequence: Any) -> Iterator[Any]:
-    return (sequence.apply(index) for index in range(sequence.size()))
-
-
-def _name(node: Any) -> str:
-    name: str = node.getClass().getSimpleName()
-    return name

@@ -65,7 +65,7 @@ _CHUNK = 1 << 20
 
 
 class SessionServer:
-    """Serves the tasks of the slots that descend from this process."""
+    """Serves the tasks of the slots that descend from this process, and the other processes of its worker."""
 
     def __init__(
         self, path: Path, folder: Path, service: SessionService, threads: int,
@@ -104,7 +104,7 @@ class SessionServer:
             except OSError:  # the client has closed it
                 connection.close()
                 continue
-            if uid != os.getuid() or not (pid == self._worker or self._descends(pid, os.getpid())):
+            if uid != os.getuid() or not self._is_ours(pid):
                 connection.close()
                 continue
             if not self._room.acquire(blocking=False):
@@ -113,6 +113,10 @@ class SessionServer:
                 continue
             name = f"headrace-task-{number}"
             threading.Thread(target=self._serve, args=(connection, name), name=name, daemon=True).start()
+
+    def _is_ours(self, pid: int) -> bool:
+        """Whether a process is the worker, a slot, or one that checks or previews configurations."""
+        return pid == self._worker or self._descends(pid, os.getpid()) or self._descends(pid, self._worker)
 
     def _serve(self, connection: socket.socket, name: str) -> None:
         try:

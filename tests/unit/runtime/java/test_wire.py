@@ -174,7 +174,7 @@ def test_texts_and_nulls_reach_a_java_sink_in_their_order(
     sent: Callable[[Sequence[SinkRecord]], RecordColumns],
 ) -> None:
     texts = [b"a\xff", None, b"b\n", None]
-    found = sent(in_order(_batches(texts), len(texts)))
+    found = sent(in_order(_batches(texts)))
     assert list(found.keys.rows) == list(found.values.rows) == texts
     assert list(sent(_batches([None, None])[0]).values.rows) == [None, None]
 

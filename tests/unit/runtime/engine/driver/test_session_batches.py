@@ -140,7 +140,8 @@ def test_batches_of_earlier_runs_are_published_or_discarded() -> None:
     operations = on(staged)
     positions = [["t", 0, 5, "0-a"]]
     request = {"task": 0, "positions": positions, "live": ["0-live"], "retries": 1}
-    assert SessionOperations(cast("Any", None), cast("Any", None)).must_complete({"op": "resolve", **request})
+    nothing = cast("Any", None)
+    assert SessionOperations(nothing, nothing, nothing).must_complete({"op": "resolve", **request})
     assert operations.resolve(request, _has_gone) == {"published": ["0-a"], "discarded": []}
     staged.failures = 1
     answer = operations.resolve(request, _exists)

@@ -43,6 +43,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Sess
     def start(operate: Any, cancel: Callable[[str], None] = lambda group: None, **options: Any) -> SessionClient:
         path = tmp_path / "session.sock"
         monkeypatch.setenv(session_client.SOCKET, str(path))
+        monkeypatch.setenv(session_client.ROWS, str(path.parent))
         SessionServer(path, path.parent, Service(operate, cancel), 2, **{"descends": is_this, **options}).start()
         return SessionClient("test")
 
