@@ -51,7 +51,7 @@ class KeyEnablement:
             return home.connector_list.has_focus and home.connector_list.keys
         if action == "trace":
             return (connector := home.target()) and connector.traces
-        if action == "failure":
+        if action in ("failure", "failures"):
             return home.connector_list.rows.counts["FAILED"]
         if action == "undo":
             return home.is_detail
@@ -103,6 +103,8 @@ class KeyEnablement:
             return self.is_idle("act('restart')")
         if action == "failing_record":  # rarely needed: only the help shows it
             return True
+        if action == "failures":  # in the footer where there are several
+            return home.is_on_page or home.connector_list.rows.counts["FAILED"] < 2
         if action == "trace":
             return home.is_detail and home.view.page == "trace"
         if action == "create":  # in the footer only where it is the next step

@@ -14,6 +14,7 @@ KEYS: list[BindingType] = [
     Binding("t", "trace", "trace", id="trace"),
     Binding("n", "failure(1)", "next failure", id="next-failure", show=False),
     Binding("N", "failure(-1)", "previous failure", id="previous-failure", show=False),
+    Binding("F", "failures", "failures", id="failures", tooltip="all failed tasks by cause, and their restart"),
     Binding("slash", "filter", "filter", id="filter", key_display="/"),
     Binding("c", "create", "create", id="create", tooltip="choose a plugin and create a connector"),
     Binding("S", "sort", "sort", id="sort", tooltip="sort the list by lag, throughput, name, …", show=False),

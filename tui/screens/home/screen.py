@@ -29,13 +29,13 @@ from tui.widgets.bars import Counters, KeyBar, StatusBar, TitleBar
 
 if TYPE_CHECKING:
     from tui.screens.connector.connector import ConnectorView
-    from tui.screens.connector.task_table import TaskTable
     from tui.screens.home.between_contexts import BetweenContexts
     from tui.screens.home.bulk_actions import BulkActions
     from tui.screens.home.controller import HomeController
     from tui.screens.home.navigation import Navigation
     from tui.screens.services.cluster_services import ClusterServices
     from tui.screens.services.incident_watch import IncidentWatch
+    from tui.screens.tasks.tasks_pane import TasksPane
     from tui.widgets.prompt import Prompt
 
 DOUBLE_PRESS = 2.0  # seconds within which a second ^C quits
@@ -249,7 +249,7 @@ class Home(ListAndPage):
         elif not self._is_unavailable(f"act('{name}')") and self.services is not None and (connector := self.target()):
             self.controller.act(name, connector)
 
-    def on_task_table_restart_wanted(self, event: TaskTable.RestartWanted) -> None:
+    def on_tasks_pane_restart_wanted(self, event: TasksPane.RestartWanted) -> None:
         event.stop()
         if connector := self.snapshot_of(event.connector):
             self.controller.restart_task(event.task, connector)
@@ -299,6 +299,9 @@ class Home(ListAndPage):
     def action_failing_record(self) -> None:
         if connector := self.target():
             self.navigation.failing_record(connector)
+
+    def action_failures(self) -> None:
+        self.navigation.failures(self.bulk.restart_failed)
 
     def action_topics(self) -> None:
         if self.services is not None:
