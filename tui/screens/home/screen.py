@@ -11,6 +11,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
+from textual.message import Message
 from textual.worker import Worker
 
 from tui.cluster.snapshot import Diff, Notice, Snapshot
@@ -52,8 +53,12 @@ class Home(ListAndPage):
     navigation: Navigation
     between_contexts: BetweenContexts
 
+    class Started(Message):
+        """Keys have their effects from now on."""
+
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
+        self.is_started = False  # or has failed to start
         self.updates = Updates(self)
         self.operations = Operations(time.time, self.updates.stepped)
         self.command_line = CommandLine(self, self.run_line, lambda: self.navigation.context_names())
@@ -78,7 +83,14 @@ class Home(ListAndPage):
         self.connector_list.marks = self.marks
         self.query_one(TitleBar).draw()
         self.count()
-        self.call_after_refresh(lambda: self.do(self.start()))
+        self.call_after_refresh(lambda: self.do(self._start()))
+
+    async def _start(self) -> None:
+        try:
+            await self.start()
+        finally:
+            self.is_started = True
+            self.post_message(self.Started())
 
     async def start(self) -> None:
         """After the first paint: connects to the cluster, then adds the rest of the screen."""

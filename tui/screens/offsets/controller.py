@@ -152,7 +152,7 @@ class OffsetsController:
             operation.goal = plan.state
             operations.accepted(operation)
         else:
-            operations.done(operation, "done" if certain else "possible success, see above")
+            operations.done(operation, "done" if certain else partitions.by_hand(done.verdict))
 
     # Undoing and setting by time: both open the editor with the changes filled in
 

@@ -78,7 +78,7 @@ class Operation:
 
     @property
     def title(self) -> str:
-        return f"{self.verb} {self.target}" + ("" if self.task is None else f"/{self.task}")
+        return f"{self.verb} {self.target}".rstrip() + ("" if self.task is None else f"/{self.task}")
 
     @property
     def last(self) -> str:
