@@ -43,8 +43,10 @@ class KeyEnablement:
             return (connector := home.target()) and DEAD_LETTERS in connector.config
         if action == "failing_record":
             return (connector := home.target()) and connector.type == "sink" and connector.overall == "FAILED"
-        if action in ("act", "edit", "promote"):
+        if action in ("act", "edit", "promote", "own_commands"):
             return home.target()
+        if action == "views":
+            return home.connector_list.has_focus
         if action == "again":
             return home.connector_list.has_focus and home.last_targets
         if action in ("mark", "mark_all", "bulk"):

@@ -77,6 +77,16 @@ KEYS: list[BindingType] = [
     Binding(
         "U", "deleted", "undo delete", id="undo-delete", tooltip="deleted connectors; R there restores one", show=False
     ),
+    Binding("V", "views", "views", id="views", tooltip="saved filters and orders, each under a letter", show=False),
+    Binding(
+        "exclamation_mark",
+        "own_commands",
+        "own commands",
+        id="own-commands",
+        key_display="!",
+        tooltip="your own commands for this connector, from config.toml",
+        show=False,
+    ),
     Binding("colon", "command", "command", id="command", key_display=":"),
     Binding("left,h", "turn(-1)", "previous page", id="page-before", show=False),
     Binding("right,l", "turn(1)", "next page", id="page-after", show=False),

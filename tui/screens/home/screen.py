@@ -315,6 +315,12 @@ class Home(ListAndPage):
     def action_failures(self) -> None:
         self.navigation.failures(self.bulk.restart_failed)
 
+    def action_own_commands(self) -> None:
+        from tui.screens.home import own_commands
+
+        if connector := self.target():
+            own_commands.open_menu(self, connector)
+
     def action_topics(self) -> None:
         if self.services is not None:
             self.navigation.topics()
