@@ -20,6 +20,7 @@ from tui.errors import HeadraceError
 from tui.screens.base.navigation import ChooseTheme, ConnectorCreated, OpenCluster
 from tui.screens.base.too_small import TooSmall, is_too_small
 from tui.screens.home import Home
+from tui.screens.home.early_keys import EarlyKeys
 from tui.user_folders import config_folder, state_folder
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class HeadraceApp(App[int]):
         self.copied = ""  # result of the last copy to the clipboard
         self.question_delay = QUESTION_DELAY
         self.homes: dict[str, Home] = {}  # by label; each keeps its marks and its filter
+        self._early_keys = EarlyKeys(super().on_event, lambda: self.focused or self.screen)
         self.appearance = Appearance(self, config_folder(os.environ), self._warn)
         self.appearance.load()
 
@@ -181,6 +183,18 @@ class HeadraceApp(App[int]):
             self.appearance.choose(theme_name)
         else:
             self.home.report(f"unknown theme {name!r}; choose from {', '.join(known)}", "bad")
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys typed while the main screen starts wait until it has started. A key shows that someone is looking."""
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            screen = self.screen
+            self.home.nudge()
+            if self._early_keys.hold(event, not isinstance(screen, Home) or screen.is_started):
+                return
+        await super().on_event(event)
+
+    def on_home_started(self) -> None:
+        self.run_worker(self._early_keys.release(), exit_on_error=False)
 
     def on_key(self, event: events.Key) -> None:
         """A key that no widget handled; bindings are checked afterwards."""

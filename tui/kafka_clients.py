@@ -30,10 +30,31 @@ _FLUSH = 1.0  # seconds for the reports of purged records
 # Otherwise a request for a dead broker connects to it hundreds of times a second (see the worker's module).
 _ADMIN: Mapping[str, Any] = {"enable.sparse.connections": False}
 
+_IN_WORDS = {
+    5: "a partition has no leader at the moment",
+    6: "the leader of a partition is changing",
+    14: "the coordinator of the group is loading its offsets",
+    15: "the coordinator of the group is not available at the moment",
+    16: "the coordinator of the group is moving to another broker",
+    29: "no permission for the topic",
+    30: "no permission for the group",
+    31: "no permission for the cluster",
+    74: "the leader of a partition has changed",
+    75: "the leader of a partition is recovering after a restart",
+    78: "the leader of a partition is recovering after a change",
+}
+"""Errors of brokers by code, as far as librdkafka's texts need knowledge of Kafka's protocol."""
+
 _open: dict[int, tuple[Any, weakref.finalize[..., Any] | None]] = {}
 _ownerless: queue.SimpleQueue[Any] = queue.SimpleQueue()  # its put() may run inside the garbage collector
 _thread: threading.Thread | None = None
 _starting = threading.Lock()
+
+
+def in_words(error: Any) -> str:
+    """A KafkaError as text for people, with Kafka's name of the error where the text is ours."""
+    words = _IN_WORDS.get(error.code())
+    return f"{words} ({error.name()})" if words else str(error.str())
 
 
 class ConnectionTrouble:

@@ -17,6 +17,12 @@ from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
 
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Typed commands and promotions end with the response of the worker."""
+    monkeypatch.setenv("HEADRACE_SETTLE", "0s")
+
+
 class Cluster:
     """A worker's REST API, and the connectors made through this object."""
 

@@ -8,6 +8,10 @@ filter = "slash,ctrl+f"
 
 [[rules]]                  # see docs/watch.md
 when = "failed"
+
+[[commands]]               # see `own_commands`
+key = "g"
+run = "xdg-open https://grafana.example/d/connect?var-connector={name}"
 """
 
 from __future__ import annotations
@@ -20,11 +24,13 @@ FILE = "config.toml"
 
 
 class Settings(NamedTuple):
-    """The file's content; `keys` maps ids of bindings to keys, `rules` has the tables of `tui.watch.rules`."""
+    """The file's content; `keys` maps ids of bindings to keys, `rules` has the tables of `tui.watch.rules`, `commands`
+    those of `own_commands`."""
 
     theme: str = ""
     keys: Mapping[str, str] = {}
     rules: tuple[Any, ...] = ()
+    commands: tuple[Any, ...] = ()
 
 
 def load(folder: Path) -> tuple[Settings, list[str]]:
@@ -45,9 +51,9 @@ def load(folder: Path) -> tuple[Settings, list[str]]:
 
 
 def _settings(file: Path, content: Mapping[str, Any]) -> tuple[Settings, list[str]]:
-    unknown = [key for key in content if key not in ("theme", "keys", "rules", "promote")]
+    unknown = [key for key in content if key not in ("theme", "keys", "rules", "commands", "promote")]
     problems = [
-        f"{file} has the unknown key {key!r}; expected theme, [keys], [[rules]] and [promote.CONTEXT]"
+        f"{file} has the unknown key {key!r}; expected theme, [keys], [[rules]], [[commands]] and [promote.CONTEXT]"
         for key in unknown
     ]
     theme, keys = content.get("theme", ""), content.get("keys", {})
@@ -64,4 +70,8 @@ def _settings(file: Path, content: Mapping[str, Any]) -> tuple[Settings, list[st
     if not isinstance(rules, list):
         problems.append(f"{file}: rules must be tables: [[rules]]")
         rules = []
-    return Settings(theme, keys, tuple(rules)), problems
+    commands = content.get("commands", [])
+    if not isinstance(commands, list):
+        problems.append(f"{file}: commands must be tables: [[commands]]")
+        commands = []
+    return Settings(theme, keys, tuple(rules), tuple(commands)), problems

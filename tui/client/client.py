@@ -42,7 +42,7 @@ from tui.client.responses import (
     WorkersResponse,
 )
 from tui.client.versions import Feature
-from tui.errors import Conflict, Refused, Unsupported
+from tui.errors import NO_WORKER, Conflict, HeadraceError, Refused, Unsupported
 from tui.scrubbing import without_user
 
 EXPANDED_LIST = "/connectors?expand=status&expand=info"
@@ -96,7 +96,7 @@ class Connect:
         if self._version is None:
             try:
                 await self.root()
-            except Refused:
+            except HeadraceError:
                 return ""
         return self._version or ""
 
@@ -344,6 +344,8 @@ class Connect:
         except Refused as error:
             if feature is not None and _is_unknown(error):
                 await self.require(feature)
+            if error.advice == NO_WORKER and path != "/" and (version := await self._known_version()):
+                error.advice = f"this worker, version {version}, does not know the request"
             raise
 
     async def _settled(self, call: ApiCall) -> Json:

@@ -343,10 +343,11 @@ class RestartPolicyResponse(TypedDict):
 
 
 class PastRestartResponse(TypedDict):
-    """A failure; `attempt` is the number of the restart that followed, 0 for none."""
+    """A failure; `attempt` is the number of the restart that followed, 0 for none, and `restarted` its time."""
 
     time: Time
     attempt: int
+    restarted: NotRequired[Time | None]
     error: str
 
 

@@ -32,6 +32,7 @@ class StorePace(NamedTuple):
     interval: float = 2.0
     back_off: BackOff = BackOff(1.0, 60.0)
     jitter: float = JITTER
+    nudge: float = 3.0  # after a failure, until a key press leads to another try
     patience: float = 15.0  # limit of one refresh
     opening: float = 5.0  # for an event stream to deliver the connectors; otherwise they are polled until the next try
     listen_again: float = 60.0  # seconds until the next try of an event stream
@@ -64,6 +65,7 @@ class ClusterStore:
         self.on_progress = self._publisher.on_progress
         self._wake = asyncio.Event()
         self._last_id = ""
+        self._failed_at = 0.0
         self._opening: asyncio.Timeout | None = None  # of an event stream that is not live yet
 
     @property
@@ -79,6 +81,11 @@ class ClusterStore:
         if self.snapshot.link.state is LinkState.LOST:
             self.refresh()
 
+    def nudge(self) -> None:
+        """Someone is looking: a lost cluster is tried again, without waiting for a long back-off."""
+        if self.snapshot.link.state is LinkState.LOST and self._clock() - self._failed_at >= self.pace.nudge:
+            self.refresh()
+
     async def run(self) -> None:
         """Watches until cancelled; neither a failure of the cluster nor a bug in the console ends the loop."""
         failures = 0
@@ -86,6 +93,7 @@ class ClusterStore:
             try:
                 await self._watch()
             except Exception as error:  # the watch continues after any error
+                self._failed_at = self._clock()
                 was_connected = self.snapshot.link.state in (LinkState.LIVE, LinkState.POLLING)
                 failures = 1 if was_connected else failures + 1
                 wait = self._jittered(self.pace.back_off.pause(failures))

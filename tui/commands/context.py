@@ -174,4 +174,4 @@ class CommandContext(NamedTuple):
     files: CommandFiles
     terminal: CommandTerminal = CommandTerminal()
     clock: Callable[[], float] = time.monotonic
-    settling: float = 0.0  # seconds, unless --settle is given; 0 on the screen, whose operations observe the states
+    settling: float = 0.0  # seconds, unless --settle is given; 0 where operations of the screen observe the states

@@ -25,6 +25,7 @@ VERBS = {
     "get offsets": "cluster.reading:GetOffsets",
     "get failing records": "offsets.failing_record:GetFailingRecords",
     "get offset history": "offsets.history:GetOffsetHistory",
+    "get failures": "cluster.failures:GetFailures",
     "get restarts": "cluster.restarts:GetRestarts",
     "get workers": "cluster.workers:GetWorkers",
     "get contexts": "contexts:GetContexts",
@@ -42,6 +43,7 @@ VERBS = {
     "resume connector": "connectors.lifecycle:Resume",
     "restart connector": "connectors.lifecycle:Restart",
     "restart task": "connectors.lifecycle:RestartTask",
+    "restart failures": "cluster.failures:RestartFailures",
     "delete connector": "connectors.lifecycle:Delete",
     "patch connector": "connectors.patching:PatchConnector",
     "patch logger": "cluster.loggers:PatchLogger",
@@ -118,6 +120,7 @@ _NOUNS = (
     "topic",
     "logger",
     "event",
+    "failure",
     "worker",
 )
 

@@ -7,6 +7,7 @@ each only for as long as something can be learned: until it fails, or not at all
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +15,7 @@ from tui import goals, model
 from tui.commands.arguments import Argument, duration, option
 from tui.commands.context import CommandContext
 from tui.commands.result import Result, TargetOutcome, confirmation
-from tui.errors import FAILED, TIMED_OUT, HeadraceError, NotFound
+from tui.errors import FAILED, TIMED_OUT, HeadraceError, NotFound, naming
 
 if TYPE_CHECKING:
     from tui.client.client import Connect
@@ -28,6 +29,13 @@ def settle_option() -> Argument[float | None]:
     """The option of all commands that report such a result."""
     help = "time for which what was started must not fail, by default 10s; 0s returns after the response"
     return option("--settle", metavar="TIME", help=help, convert=duration)
+
+
+def usual_settling(environ: Mapping[str, str] = os.environ) -> float:
+    """The seconds of --settle, if a command does not give them. Raises UsageError for an invalid HEADRACE_SETTLE."""
+    text = environ.get("HEADRACE_SETTLE", "")
+    with naming("HEADRACE_SETTLE"):
+        return duration(text) if text else goals.SETTLING
 
 
 class Goal(NamedTuple):

@@ -123,5 +123,5 @@ def _poll(producer: Producer, seconds: float) -> None:
 
 def _sent(letter: DeadLetter, error: Any, message: Any) -> SendResult:
     if error is not None:
-        return SendResult(letter, error=error.str())
+        return SendResult(letter, error=kafka_clients.in_words(error))
     return SendResult(letter, where=f"{message.topic()}-{message.partition()}@{message.offset()}")

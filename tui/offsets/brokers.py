@@ -147,7 +147,7 @@ class Brokers:
         self._admin.renew()  # the client may not learn of a new leader
         if cause.code() < 0:  # librdkafka's own error, not a broker's response
             return self._unreachable(cause.str())
-        return HeadraceError(f"the brokers {self.servers}: {cause.str()}")
+        return HeadraceError(f"the brokers {self.servers}: {kafka_clients.in_words(cause)}")
 
     def _unreachable(self, cause: str) -> Unreachable:
         return Unreachable(f"the brokers {self.servers}: {cause}{self._trouble.reason}")

@@ -99,7 +99,7 @@ class StoredOffsets:
                 elif error.code() == KafkaError._PARTITION_EOF:
                     unread.discard(message.partition())
                 elif not error.retriable():
-                    raise HeadraceError(f"the offset topic {topic} could not be read: {error.str()}")
+                    raise HeadraceError(f"the offset topic {topic} could not be read: {kafka_clients.in_words(error)}")
 
 
 def _sink_offset(place: tuple[tuple[str, int], int]) -> Offset:

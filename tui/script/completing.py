@@ -87,15 +87,28 @@ def _place(command: type[Command], given: int) -> str:
     return place.metavar if given < len(places) or place.many else ""
 
 
-def hint(line: str, names: Iterable[str], workers: Iterable[str] = ()) -> str:
-    """The hint under the prompt: the words that may follow, or the usage of the command."""
+def hint(line: str, names: Iterable[str], workers: Iterable[str] = (), room: int = 0) -> str:
+    """The hint under the prompt: the words that may follow, as many as fit into `room` characters (0: all), or the
+    usage of the command."""
     completions = complete(line, names, workers) if line else list(VERBS)
     typed = unfinished(line)
     if len(completions) > 1:
         start = 0 if completions[0] in VERBS else typed.start
-        return "  ".join(entry[start:].strip() for entry in completions)
+        return _listed([entry[start:].strip() for entry in completions], room)
     try:
         command, _ = find((*typed.before, typed.text))
     except UsageError:
         return ""
     return f"{command.usage()} · {command.summary()}"
+
+
+def _listed(words: Sequence[str], room: int) -> str:
+    """The words, and the number of those that have no room."""
+    text = "  ".join(words)
+    if not room or len(text) <= room:
+        return text
+    count = len(words)
+    while count and len(text) > room:
+        count -= 1
+        text = "  ".join((*words[:count], f"and {len(words) - count} more"))
+    return text

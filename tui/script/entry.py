@@ -14,7 +14,7 @@ from tui.client.calls import drive
 from tui.client.client import Connect
 from tui.commands.context import CommandCluster, CommandContext, CommandFiles, CommandTerminal
 from tui.contexts.profiles import Profile
-from tui.errors import HeadraceError, UsageError, naming
+from tui.errors import HeadraceError, UsageError
 from tui.script.asking import asker
 from tui.script.runner import Printer, run_texts
 from tui.user_files import read_standard_input, read_text
@@ -98,6 +98,8 @@ class _Cluster:
 
 def run(options: ScriptOptions) -> int:
     """Runs the commands and returns the exit code. Raises HeadraceError."""
+    from tui.commands.settling import usual_settling
+
     printer = Printer(colour=_colour())
     cluster = _Cluster(options, printer)
     # Not splitlines(): JSON may contain its other separators.
@@ -117,7 +119,7 @@ def run(options: ScriptOptions) -> int:
             printer.item,
             printer.signal if sys.stderr.isatty() else None,
         ),
-        settling=_settling(),
+        settling=usual_settling(),
     )
     with _ends_on_sigterm():
         try:
@@ -134,16 +136,6 @@ def _read(path: str, stdin_taken: bool) -> str:
             raise UsageError("standard input is the script itself: use @FILE")
         return read_standard_input()
     return read_text(path)
-
-
-def _settling() -> float:
-    """The seconds of --settle, if a command does not give them. Raises UsageError."""
-    from tui.commands.arguments import duration
-    from tui.goals import SETTLING
-
-    text = os.environ.get("HEADRACE_SETTLE", "")
-    with naming("HEADRACE_SETTLE"):
-        return duration(text) if text else SETTLING
 
 
 def _colour() -> bool:

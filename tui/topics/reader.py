@@ -87,7 +87,7 @@ class TopicReader:
             try:
                 return self._filled(topic, empty, limits, is_older, matches)
             except KafkaException as error:
-                raise self._unreachable(error.args[0].str()) from None
+                raise self._unreachable(kafka_clients.in_words(error.args[0])) from None
             finally:
                 if self._consumer is not None:
                     self._consumer.unassign()  # nothing is fetched between pages
@@ -151,12 +151,12 @@ class TopicReader:
         try:
             metadata = consumer.list_topics(topic, timeout=RESPONSE_TIMEOUT).topics[topic]
         except KafkaException as error:
-            raise self._unreachable(error.args[0].str()) from None
+            raise self._unreachable(kafka_clients.in_words(error.args[0])) from None
         if metadata.error is not None or not metadata.partitions:
             cause = (
                 "does not exist"
                 if metadata.error is None or "UNKNOWN" in metadata.error.name()
-                else metadata.error.str()
+                else kafka_clients.in_words(metadata.error)
             )
             raise NotFound(f"topic {topic}: {cause}", 404, "`topics` lists the topics of the brokers")
         if partition is not None and partition not in metadata.partitions:

@@ -199,14 +199,18 @@ class StatusBar(Bar):
         "busy": "$accent",
     }
 
+    @property
+    def room(self) -> int:
+        """The cells of the longest message that is not cut."""
+        return MAX_STATUS_LINES * (self.content_size.width - FOLDING_LOSS)
+
     def report(self, text: str, kind: str = "info") -> None:
         """Shows a message of one of the kinds in INKS. If it is too long, its middle is left out: the advice is at its
         end."""
         glyph = {"good": "✓ ", "warn": "! ", "bad": "✗ ", "busy": "… "}.get(kind, "")
-        room = MAX_STATUS_LINES * (self.content_size.width - FOLDING_LOSS)
         shown = visible(text)
-        if self.content_size.width and cell_len(shown) > room:
-            shown = fit(shown, room, middle=True)
+        if self.content_size.width and cell_len(shown) > self.room:
+            shown = fit(shown, self.room, middle=True)
         self.put(Content.assemble((glyph + shown, self.STYLES[kind])) if text else Content(""))
         self.refresh(layout=True)
 

@@ -92,8 +92,8 @@ class Grid(ScrollView, can_focus=True):
         Binding("down,j", "move(1)", "down", show=False),
         Binding("pageup,ctrl+b", "page(-1)", "page up", show=False),
         Binding("pagedown,ctrl+f", "page(1)", "page down", show=False),
-        Binding("home,g", "edge(0)", "first", show=False),
-        Binding("end,G", "edge(-1)", "last", show=False),
+        Binding("home,g,ctrl+home", "edge(0)", "first", show=False),
+        Binding("end,G,ctrl+end", "edge(-1)", "last", show=False),
         Binding("enter", "open", "open", show=False),
     ]
 
@@ -166,7 +166,8 @@ class Grid(ScrollView, can_focus=True):
             self._put(0 if self.cursor is None else min(self._last_row, len(self.keys) - 1), notify=True)
         elif self.cursor in self._rows and self._rows[self.cursor] != self._last_row:
             self._last_row = self._rows[self.cursor]
-            self.scroll_to(y=max(0, self._last_row - line), animate=False, force=True)
+            fits = follow and self._last_row < self._body_height  # the rows above it are not scrolled away
+            self.scroll_to(y=0 if fits else max(0, self._last_row - line), animate=False, force=True)
         self.refresh_changed()
 
     def refresh_changed(self) -> None:

@@ -26,6 +26,7 @@ from tui.scrubbing import scrubbed, without_user
 from tui.user_folders import state_folder
 from tui.wire.wrapper import TransportWrapper
 
+MAX_READ_BYTES = 1024 * 1024  # of the end of the log, when it is searched
 MAX_LOG_BYTES = 8 * 1024 * 1024  # beyond it the log is renamed to audit.jsonl.1 and a new one started
 
 
@@ -170,6 +171,34 @@ def _changes_config(call: ApiCall) -> bool:
         or (call.method == "POST" and len(parts) == 1)
         or (call.method == "DELETE" and len(parts) == 2)
     )
+
+
+def restarts(context: str, connector: str) -> list[dict[str, Any]]:
+    """The logged restarts of a connector and its tasks, the newest first: `at` in seconds since 1970, `task` (None for
+    the connector with its tasks), `who`, `from`, and `error` if the request was refused. Reads the end of the log."""
+    try:
+        with audit_file().open("rb") as log:
+            log.seek(max(0, log.seek(0, os.SEEK_END) - MAX_READ_BYTES))
+            lines = log.readlines()
+    except OSError:
+        return []
+    entries = (_restart(line, context, connector) for line in reversed(lines) if b"/restart" in line)
+    return [entry for entry in entries if entry is not None]
+
+
+def _restart(line: bytes, context: str, connector: str) -> dict[str, Any] | None:
+    """The entry of a restart; None for other entries, and for a line that is cut off."""
+    try:
+        entry = json.loads(line)
+        method, path = entry["what"].split(" ", 1)
+        parts = path.partition("?")[0].split("/")
+        if method != "POST" or parts[-1] != "restart" or (entry["context"], entry["connector"]) != (context, connector):
+            return None
+        at = datetime.fromisoformat(entry["time"]).timestamp()
+        task = int(parts[4]) if len(parts) == 6 else None
+        return {"at": at, "task": task, **{key: entry[key] for key in ("who", "from", "error") if key in entry}}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def append(entry: dict[str, Any]) -> None:

@@ -95,3 +95,33 @@ async def test_a_read_only_context_and_a_paused_connector_refuse() -> None:
             await seen.sees("orders is PAUSED: a restart would not change that")
             assert not isinstance(seen.app.screen, Dialog)
         assert not [request for request in worker.seen if request[0] != "GET"]
+
+
+async def test_beside_the_task_are_its_trace_offsets_and_last_restart() -> None:
+    offsets = [{"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": 1234}}]
+    known = {**answers("RUNNING", "FAILED"), "/connectors/orders/offsets?detail=true": {"offsets": offsets}}
+    async with stub_worker(known) as worker, console(worker.url, 80, 30) as seen:
+        await seen.go("orders")
+        await seen.press("enter", "2")
+        await seen.sees("task 1", "last restart none known", "IllegalStateException: disk full", "t-0 1234")
+        await seen.sees("this worker has no log for single connectors")
+        await seen.press("R")
+        await seen.confirm("y")
+        await seen.sees("ago), by you: observed: FAILED, 0/1 tasks")
+        await seen.press("tab", "G")
+        await seen.sees("full trace", "at a.b.C.put:1")
+        await seen.press("tab", "up")
+        await seen.sees("task 0", "● RUNNING")
+
+
+async def test_a_restart_by_another_console_of_this_machine_is_known() -> None:
+    async with stub_worker(answers("FAILED", "FAILED")) as worker:
+        async with console(worker.url, 80, 30) as seen:
+            await restarted(seen)
+            await worker.received(*RESTART)
+        async with console(worker.url, 80, 30) as seen:
+            await seen.go("orders")
+            await seen.press("enter", "2")
+            await seen.sees("last restart none known")
+            await seen.press("down")
+            await seen.sees("(screen): accepted")

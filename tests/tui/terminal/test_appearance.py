@@ -69,7 +69,7 @@ async def test_keys_are_set_by_id_and_conflicts_reported(folder: Path) -> None:
 
 WRONG = 'theme = "lihgt"\nbogus = 1\n[keys]\nfilter = "s"\nstpo = "x"\nhelp = 5\n'
 NAMED = (
-    "config.toml has the unknown key 'bogus'; expected theme, [keys], [[rules]] and [promote.CONTEXT]",
+    "config.toml has the unknown key 'bogus'; expected theme, [keys], [[rules]], [[commands]] and [promote.CONTEXT]",
     'config.toml: [keys] help must be text, for example help = "S"',
     "unknown theme 'lihgt'; choose from headrace-",
     "config.toml: s is assigned to both filter and stop: [keys] filter is ignored",

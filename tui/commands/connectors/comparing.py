@@ -37,7 +37,7 @@ class DiffConnectors(Command):
 
     names = positionals("NAME", "connectors of this context; globs are allowed", at_least=0)
     regex = regex_flag()
-    other = option("-w", "--with", metavar="CONTEXT", help="the context to compare with", convert=str)
+    other = option("-w", "--with", "--to", metavar="CONTEXT", help="the context to compare with", convert=str)
     other_name = option("--as", metavar="NAME", help="the name there, for a single connector", convert=str)
     mapped = flag(
         "--mapped", help="apply [promote.CONTEXT] of config.toml first, so that only other differences remain"

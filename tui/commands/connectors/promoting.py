@@ -32,7 +32,7 @@ class Promote(Command):
 
     names = positionals("NAME", "connectors of this context; globs are allowed")
     regex = regex_flag()
-    to = option("--to", metavar="CONTEXT", help="the context of the other cluster", convert=str)
+    to = option("--to", "-w", "--with", metavar="CONTEXT", help="the context of the other cluster", convert=str)
     other_name = option("--as", metavar="NAME", help="the name there, for a single connector", convert=str)
     sets = options("-s", "--set", metavar="KEY=VALUE", help="set a key there; can be repeated")
     removes = options("-r", "--remove", metavar="KEY", help="remove a key there; can be repeated")

@@ -64,8 +64,13 @@ def content(connector: Connector) -> Content:
         parts += [(f"  {line}\n", "$error") for line in why[1:]]
     for part in each(connector):
         parts.append((f"\n{part.heading}: full trace (y copies it)\n", "bold $accent"))
-        parts += [_styled(line) for line in visible_lines(part.text.rstrip())]
+        parts += styled(part.text)
     return Content.assemble(*parts)
+
+
+def styled(trace: str) -> list[tuple[str, str]]:
+    """The lines of a trace, shortened, with their styles."""
+    return [_styled(line) for line in visible_lines(trace.rstrip())]
 
 
 def _styled(line: str) -> tuple[str, str]:

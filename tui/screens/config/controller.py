@@ -105,6 +105,8 @@ class ConfigController:
             line = script_line(edit, hidden)
             async with self.services.tracked("change config", draft.name, (line,), hidden) as (operation, connect):
                 done = await applying.apply(edit, connect, lambda step: operations.note(operation, step))
+                seen = self.services.snapshot.connectors.get(draft.name)
+                operation.goal = "RUNNING" if seen is not None and seen.state == "RUNNING" else ""
         except HeadraceError as error:
             self._refused(draft, error)
         else:

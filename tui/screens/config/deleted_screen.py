@@ -254,6 +254,7 @@ class DeletedScreen(SplitPage):
             removes=tuple(key for key, value in edits.items() if value is None),
             state=self.states.get(name),
             without_offsets=name in self.without_offsets,
+            settle=0.0,  # an operation observes the start
         )
 
     def action_restore(self) -> None:
@@ -290,10 +291,14 @@ class DeletedScreen(SplitPage):
         self.services.do(self._restore(command, scrubbed_line(script_line(command, secret))))
 
     async def _restore(self, command: UndoDelete, line: str) -> None:
+        state, operations = self._state(command.name), self.services.operations
         try:
             result = await self.runner.run(command, line)
         finally:
             self._busy = False
+        if result is not None and not result.exit_code and state == "RUNNING":
+            start = operations.begin("start", command.name, goal=state, doing="starting")
+            operations.accepted(start)
         if result is None or not self.is_attached:
             return  # the operations log has the result
         if result.exit_code:

@@ -17,6 +17,7 @@ from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
 COLUMNS = (Column("key", "KEY", 26, grows=True, shrinks=True), Column("value", "VALUE", 24, grows=True))
+UNREAD = "(hidden until the definitions of the plugin are read)"
 CUT_WIDTH = 24  # characters; the table may cut longer values
 
 
@@ -44,10 +45,13 @@ class ConfigKeys(Container):
     def grid(self) -> Grid:
         return self.query_one("#keys", Grid)
 
-    def put(self, config: Mapping[str, str], hidden: frozenset[str]) -> None:
-        """`hidden` are the keys whose values are never shown."""
+    def put(self, config: Mapping[str, str], hidden: frozenset[str], is_known: bool) -> None:
+        """`hidden` are the keys whose values are not shown; unless `is_known`, some because their definitions have not
+        been read."""
         self.config, self.hidden = config, hidden
         values, stray = shown(config, self.hidden), unknown(config, self.keys)
+        if not is_known:
+            values = {key: UNREAD if value != shown(config)[key] else value for key, value in values.items()}
         names = sorted(values.keys() | (self.keys.keys() if self.shows_all else set()))
 
         def cells(name: str) -> Mapping[str, Cell]:

@@ -166,7 +166,7 @@ class ConfigPane(Pane):
 
     def _put(self) -> None:
         if self.connector is not None and not self.is_editing:
-            self.reading.put(self.connector.config, self.hidden)
+            self.reading.put(self.connector.config, self.hidden, self._knows_passwords)
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()

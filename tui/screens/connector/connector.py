@@ -23,10 +23,10 @@ from tui.screens.connector.events import EventsPane, LogPane
 from tui.screens.connector.metrics import MetricsPane
 from tui.screens.connector.overview_pane import OverviewPane
 from tui.screens.connector.pages import PAGES
-from tui.screens.connector.task_table import TaskTable
 from tui.screens.connector.topics import TopicsPane
 from tui.screens.offsets.pane import OffsetsPane
 from tui.screens.services.cluster_services import ClusterServices
+from tui.screens.tasks.tasks_pane import TasksPane
 from tui.widgets import states
 from tui.widgets.bars import Bar
 from tui.widgets.grid import Grid
@@ -91,7 +91,7 @@ class ConnectorView(Vertical):
         yield Tabs(PAGES)
         with ContentSwitcher(initial="overview"):
             yield OverviewPane(self.services, self.notices)
-            yield TaskTable()
+            yield TasksPane(self.services)
             yield ConfigPane(self.services)
             yield TracePager(self.services)
             yield OffsetsPane(self.services)
@@ -109,6 +109,10 @@ class ConnectorView(Vertical):
     @property
     def offsets(self) -> OffsetsPane:
         return self.query_one(OffsetsPane)
+
+    @property
+    def tasks(self) -> TasksPane:
+        return self.query_one(TasksPane)
 
     @property
     def config(self) -> ConfigPane:
@@ -170,8 +174,6 @@ class ConnectorView(Vertical):
             return
         if self.page == "trace":
             self.query_one(TracePager).set_connector(shown, top=top)
-        elif self.page == "tasks":
-            self.query_one(TaskTable).set_connector(shown)
         elif (pane := self.pane) is not None and pane.is_open:
             pane.draw()
 
@@ -202,10 +204,7 @@ class ConnectorView(Vertical):
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()
-        if event.grid.id == "tasks":
-            self.turn("trace")
-            self.take_focus()
-        elif event.grid.id == "partitions":
+        if event.grid.id == "partitions":
             self.offsets.edit()
 
     def on_grid_moved(self, event: Grid.Moved) -> None:

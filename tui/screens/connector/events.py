@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.content import Content
 
 from tui.errors import HeadraceError, Refused
 from tui.formatting import one_line
 from tui.model import Connector
+from tui.screens.base import log_lines
 from tui.screens.base.pane import Note, Pane
 from tui.screens.base.program import copy
 from tui.screens.services.cluster_services import ClusterServices
@@ -20,7 +20,6 @@ from tui.screens.services.event_history import BAD, GOOD, WARN, Event
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
-from tui.widgets.text import visible, visible_lines
 
 STYLES = {BAD: "grid--error", WARN: "grid--warning", GOOD: "grid--success"}
 EVENT_COLUMNS = (
@@ -29,7 +28,6 @@ EVENT_COLUMNS = (
     Column("text", "EVENT", 30, grows=True),
 )
 MAX_LINES = 500
-LEVELS = {"ERROR": "$error", "FATAL": "$error", "WARN": "$warning", "WARNING": "$warning"}
 
 
 class EventsPane(Pane):
@@ -125,9 +123,9 @@ class LogPane(Pane):
     async def _read(self, connector: Connector) -> None:
         try:
             lines: Sequence[Mapping[str, Any]] = await self.services.connect.logs(connector.name, MAX_LINES)
-            instead = "" if lines else "the worker has logged nothing for this connector yet"
+            instead = "" if lines else log_lines.NOTHING_LOGGED
         except Refused as error:
-            lines, instead = (), _no_log(error)
+            lines, instead = (), log_lines.refused(error)
         except HeadraceError as error:
             lines, instead = self.lines, one_line(error.message)
         finally:
@@ -137,12 +135,12 @@ class LogPane(Pane):
             self.draw()
 
     def draw(self) -> None:
-        chosen = [line for line in self.lines if not self.only_warnings or line.get("level") in LEVELS]
+        chosen = [line for line in self.lines if not self.only_warnings or log_lines.is_warning(line)]
         words = [f"last {len(chosen)} lines", "warnings and errors" if self.only_warnings else "all levels"]
         words.append("following (f)" if self.follows else "not following (f)")
         self.query_one(Note).report(self.instead if self.instead else ", ".join(words))
         pager = self.query_one(Pager)
-        pager.put(Content("\n").join([_line(line, times) for line, times in folded(chosen)]))
+        pager.put(log_lines.content(chosen))
         if self.follows and chosen:
             self.call_after_refresh(lambda: pager.scroll_end(animate=False))
 
@@ -156,35 +154,3 @@ class LogPane(Pane):
 
     def action_copy(self) -> None:
         copy(self, self.query_one(Pager).content.plain, "the lines")
-
-
-def _no_log(error: Refused) -> str:
-    if error.status in (404, 405):
-        return "this worker has no log for single connectors; see its log files"
-    return one_line(error.message)
-
-
-def folded(lines: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], int]]:
-    """Repeated messages as one line with the newest time and the number of repetitions."""
-    folded_lines: list[tuple[Mapping[str, Any], int]] = []
-    for line in lines:
-        again = folded_lines and all(
-            folded_lines[-1][0].get(key) == line.get(key) for key in ("level", "task", "message")
-        )
-        if again:
-            folded_lines[-1] = line, folded_lines[-1][1] + 1
-        else:
-            folded_lines.append((line, 1))
-    return folded_lines
-
-
-def _line(line: Mapping[str, Any], times: int) -> Content:
-    level, task = str(line.get("level", "")), line.get("task")
-    style = LEVELS.get(level, "")
-    head = f"{time.strftime('%H:%M:%S', time.localtime(int(line.get('time', 0)) / 1000))} "
-    subject = "" if task is None else f"task {task} "
-    first, *rest = visible_lines(str(line.get("message", "")))
-    parts = [(head, "$text-muted"), (f"{visible(level):<5} ", f"bold {style}" if style else "$text-muted")]
-    parts += [(subject, "$text-muted"), (first, style), (f"  ×{times}" if times > 1 else "", "bold")]
-    parts += [(f"\n    {text}", style or "$text-muted") for text in rest if text.strip()]
-    return Content.assemble(*parts)

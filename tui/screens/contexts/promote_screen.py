@@ -13,6 +13,9 @@ from tui.client.client import Connect
 from tui.client.password_keys import PasswordKeys
 from tui.commands.connectors.plan import CREATE, KEEP, UPDATE
 from tui.commands.connectors.promotion_steps import STATES
+from tui.commands.result import TargetOutcome, confirmation
+from tui.commands.settling import Goal, settled, usual_settling
+from tui.config.creating import new_state
 from tui.config.promotion import load
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
@@ -193,7 +196,9 @@ class PromoteScreen(SplitPage):
             (f"{visible(promotion.name)} → {visible(promotion.target_name)}\n", "bold $accent")
         ]
         if promotion.outcome:
-            parts.append((f"{visible(promotion.outcome)}\n", "$error" if promotion.failed else "$success"))
+            parts.append(
+                (f"{visible(promotion.outcome)}\n", "$error" if promotion.failed or promotion.has_ended else "$success")
+            )
         if promotion.problem:
             parts.append((f"{visible(promotion.problem)}\n", "$error"))
         parts.append((f"\nvalues that differ from {here}\n", "bold"))
@@ -281,16 +286,20 @@ class PromoteScreen(SplitPage):
         """One connector after the other; then plans again, so that the rest remains. An unreachable cluster ends it."""
         down = self._is_planned = False
         for promotion in promotions:
-            promotion.outcome, promotion.failed = "", False
+            promotion.outcome, promotion.failed, promotion.has_ended = "", False, False
+        goals: dict[str, Goal] = {}
         try:
             async with self.services.context().cluster.connected_to(self.other) as other:
+                state = (await new_state(other, self.state)).state
                 for number, promotion in enumerate(promotions, 1):
                     self.report(f"promoting {promotion.name}, {number} of {len(promotions)}", "busy")
                     if down:
                         promotion.outcome, promotion.failed = NOT_TRIED, True
                     else:
+                        goals[promotion.target_name] = promotion.goal(state)
                         down = await self._try(promotion, other)
                 if not down:
+                    await self._settle(promotions, goals, other)
                     await self._plan_steps(other)
         except HeadraceError as error:  # of connecting, before any connector was tried, or of planning again
             for promotion in promotions:
@@ -300,6 +309,18 @@ class PromoteScreen(SplitPage):
             self._busy = False
         self._finish(promotions)
         self.draw()
+
+    async def _settle(self, promotions: list[Promotion], goals: dict[str, Goal], other: Connect) -> None:
+        """Observes the promoted connectors in the other cluster: one that starts may fail with its first records."""
+        promoted = {promotion.target_name: promotion for promotion in promotions if not promotion.failed}
+        if promoted:
+            self.report(f"observing {counted(len(promoted), 'connector')} in {self.other.label}", "busy")
+            self.draw()
+        context = self.services.context()._replace(settling=usual_settling())
+        result = confirmation([TargetOutcome(name, promotion.outcome) for name, promotion in promoted.items()])
+        for outcome in (await settled(context, result, goals, None, other)).outcomes:
+            promotion = promoted[outcome.name]
+            promotion.outcome, promotion.has_ended = outcome.message, outcome.failed
 
     async def _try(self, promotion: Promotion, other: Connect) -> bool:
         """Promotes one connector as a logged operation. Returns whether the other cluster is unreachable."""
@@ -332,11 +353,13 @@ class PromoteScreen(SplitPage):
                 f"{done} of {len(promotions)} promoted and kept; {again} the other {len(failed)} again, e edits values"
             )
             self.report(f"{failed[0].name}: {failed[0].outcome.rstrip('.')}. {rest}", "bad")
+        elif ended := [promotion for promotion in promotions if promotion.has_ended]:
+            self.report(f"{len(ended)} of {len(promotions)} promoted, but not well: {ended[0].outcome}", "bad")
         else:
             self.report(f"{counted(done, 'connector')} promoted; o opens {self.other.label}", "good")
 
 
 def _style(promotion: Promotion) -> str:
-    if promotion.outcome and not promotion.failed:
-        return "grid--success"
-    return "grid--error" if promotion.problem or promotion.failed else ""
+    if promotion.problem or promotion.failed or promotion.has_ended:
+        return "grid--error"
+    return "grid--success" if promotion.outcome else ""

@@ -12,6 +12,7 @@ from tui.client.password_keys import PasswordKeys
 from tui.commands.connectors.plan import CREATE, PlanStep
 from tui.commands.connectors.promotion_steps import STATES, planned_step, take_step
 from tui.commands.result import TargetOutcome
+from tui.commands.settling import STARTED, Goal
 from tui.commands.targets import is_glob
 from tui.config.changes import ConfigChange, changes
 from tui.config.creating import new_state
@@ -37,7 +38,8 @@ class Promotion:
     step: PlanStep | None = None
     problem: str = ""  # why it cannot be promoted
     outcome: str = ""  # the result of the last attempt
-    failed: bool = False
+    failed: bool = False  # another attempt may succeed
+    has_ended: bool = False  # promoted, but it has failed since
     is_running: bool = False
 
     @property
@@ -49,7 +51,7 @@ class Promotion:
     def edit(self, config: Mapping[str, str]) -> None:
         """Replaces the config to promote; the result of an earlier attempt no longer applies."""
         self.edits = {change.key: change.after for change in changes(self.mapped, config)}
-        self.outcome, self.failed = "", False
+        self.outcome, self.failed, self.has_ended = "", False, False
 
     @property
     def target_name(self) -> str:
@@ -97,6 +99,10 @@ class Promotion:
         assert self.step is not None
         return await take_step(other, to, self.step, await new_state(other, state))
 
+    def goal(self, state: str) -> Goal:
+        """What is observed after its step; `state` is that of new connectors."""
+        return Goal(state if self.step is not None and self.step.action == CREATE else STARTED, self.target_name)
+
     @property
     def word(self) -> str:
         """The planned action, for a row."""
@@ -110,7 +116,7 @@ class Promotion:
         if self.is_running:
             return "… promoting"
         if self.outcome:
-            return f"{'✗' if self.failed else '✓'} {self.outcome}"
+            return f"{'✗' if self.failed or self.has_ended else '✓'} {self.outcome}"
         if self.problem or self.step is None:
             return self.problem
         return "" if self.step.action == CREATE else summary(self.step.changes)

@@ -143,6 +143,7 @@ class ReviewScreen(PopUp[str]):
                 state = await creating.new_state(connect, self.new.state)
                 response = await creating.create(connect, self.new.body(), state)
                 self.services.operations.note(operation, offsets_message(response) or f"created {state}")
+                operation.goal = state.state
         except HeadraceError as error:
             self.query_one("#trouble", Note).report(f"✗ {error}", "$error")
         else:

@@ -97,10 +97,13 @@ class DeadLettersScreen(SplitPage):
             self.grid.empty = one_line(error.message)
             self.report(error_line(error), "bad")
         else:
+            was_newest = bool(self.grid.keys) and self.grid.current == self.grid.keys[0]
             self.window = window
             self.letters = {**(self.letters if before else {}), **{letter.id: letter for letter in window.letters}}
             self.grid.empty = "no dead letters"
             self.report("" if self.letters else "the topic is empty: there are no dead letters")
+            if was_newest and not before:  # the cursor stays on the newest letter
+                self.grid.cursor = None
         finally:
             self._busy = False
         self.draw()

@@ -93,6 +93,11 @@ class HomeBase(Screen[None]):
         """Whether keys act on the connector of the page, not on the list."""
         return self.is_detail and not self.connector_list.has_focus
 
+    def nudge(self) -> None:
+        """A key was pressed: an unreachable cluster is tried again soon."""
+        if self.services is not None:
+            self.services.connection.store.nudge()
+
     def target(self) -> Connector | None:
         """The connector that a key acts on: that of the page, or the one under the cursor."""
         name = self.view.name_shown if self.is_on_page else self.connector_list.current

@@ -1,16 +1,19 @@
-"""One verb for many connectors: those marked, or those that the filter shows."""
+"""One verb for many connectors: those marked, those that the filter shows, or the failed ones and failed tasks."""
 
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from tui.failures import FailedUnit
 from tui.formatting import counted
 from tui.model import Connector, by_severity
 from tui.screens.home.base import HomeBase
 from tui.screens.home.controller import HomeController
-from tui.screens.operations.actions import ACTIONS, ConnectorAction
+from tui.screens.operations.actions import ACTIONS, ConnectorAction, restart_of
 from tui.screens.operations.bulk import BulkOperation, BulkTarget, chosen
+from tui.screens.services.host import NO_RESPONSE
+from tui.screens.services.operations import Operation
 
 
 class BulkActions:
@@ -64,7 +67,35 @@ class BulkActions:
             return
         home.clear_marks()
         home.last_targets = [target.name for target in targets if not target.left_out]
-        self._start(BulkOperation(action, targets, self._controller.runner.act, home.snapshot_of, self._steps_changed))
+        self._start(self._operation(action, targets))
+
+    def _operation(self, action: ConnectorAction, targets: list[BulkTarget], noun: str = "connector") -> BulkOperation:
+        act = self._controller.runner.act
+        return BulkOperation(action, targets, act, self.home.snapshot_of, self._steps_changed, noun)
+
+    def restart_failed(self, units: Sequence[FailedUnit]) -> str:
+        """Asks, then restarts these failed tasks and connectors. Returns why there is no question; empty if there
+        is one."""
+        home, action = self.home, ACTIONS["restart"]
+        if refusal := home.refusal("restart") or (NO_RESPONSE if home.is_stale else ""):
+            return refusal
+        targets = [_failed_target(unit, home.operations.pending(unit.connector)) for unit in units]
+        if all(target.left_out for target in targets):
+            return targets[0].left_out if targets else "nothing has failed"
+        noun = "connector" if all(unit.task is None for unit in units) else "task"
+        if any(unit.task is None for unit in units) and noun == "task":
+            noun = "failure"
+        where = f" on {home.profile.label}" if home.profile.production else ""
+        from tui.screens.operations.bulk_screen import restart_question
+
+        answer = self._controller.put(restart_question(units, targets, noun, where))
+        home.do(self._restart_failed(self._operation(action, targets, noun), answer))
+        return ""
+
+    async def _restart_failed(self, bulk: BulkOperation, answer: Future[bool]) -> None:
+        title = f"restart {counted(len(bulk.targets), bulk.noun)}"
+        if await self._controller.agreed(answer, title) and self.home.may_send(change=True):
+            self._start(bulk)
 
     def mark_again(self) -> None:
         """Marks the targets of the last bulk action that still exist, for the next one."""
@@ -84,3 +115,12 @@ class BulkActions:
         self.home.do(bulk.run())
         if not isinstance(self.home.app.screen, BulkScreen):
             self.home.app.push_screen(BulkScreen(bulk, self._start))
+
+
+def _failed_target(unit: FailedUnit, running: Operation | None) -> BulkTarget:
+    if unit.task is None:
+        action = ACTIONS["restart"]._replace(only_failed=True)
+    else:
+        action = restart_of(unit.task, only_failed=True)
+    left_out = f"{running.title} is still under way" if running is not None else ""
+    return BulkTarget(unit.connector, left_out, action=action)

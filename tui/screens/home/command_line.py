@@ -13,7 +13,7 @@ from tui.errors import HeadraceError
 from tui.screens.home.base import HomeBase
 from tui.screens.listing import filtering
 from tui.screens.listing.ordering import ORDERS
-from tui.widgets.bars import KeyBar
+from tui.widgets.bars import KeyBar, StatusBar
 
 if TYPE_CHECKING:
     from tui.widgets.prompt import Prompt
@@ -87,7 +87,8 @@ class CommandLine:
     def hint(self, line: str) -> None:
         from tui.script.completing import hint
 
-        self.home.report(hint(line, self.home.snapshot.connectors, self._workers()))
+        room = self.home.query_one(StatusBar).room
+        self.home.report(hint(line, self.home.snapshot.connectors, self._workers(), room))
 
     def _workers(self) -> set[str]:
         """The workers that the statuses of connectors name, and those that the group reported."""

@@ -43,15 +43,17 @@ class KeyEnablement:
             return (connector := home.target()) and DEAD_LETTERS in connector.config
         if action == "failing_record":
             return (connector := home.target()) and connector.type == "sink" and connector.overall == "FAILED"
-        if action in ("act", "edit", "promote"):
+        if action in ("act", "edit", "promote", "own_commands"):
             return home.target()
+        if action == "views":
+            return home.connector_list.has_focus
         if action == "again":
             return home.connector_list.has_focus and home.last_targets
         if action in ("mark", "mark_all", "bulk"):
             return home.connector_list.has_focus and home.connector_list.keys
         if action == "trace":
             return (connector := home.target()) and connector.traces
-        if action == "failure":
+        if action in ("failure", "failures"):
             return home.connector_list.rows.counts["FAILED"]
         if action == "undo":
             return home.is_detail
@@ -103,6 +105,8 @@ class KeyEnablement:
             return self.is_idle("act('restart')")
         if action == "failing_record":  # rarely needed: only the help shows it
             return True
+        if action == "failures":  # in the footer where there are several
+            return home.is_on_page or home.connector_list.rows.counts["FAILED"] < 2
         if action == "trace":
             return home.is_detail and home.view.page == "trace"
         if action == "create":  # in the footer only where it is the next step

@@ -14,6 +14,7 @@ KEYS: list[BindingType] = [
     Binding("t", "trace", "trace", id="trace"),
     Binding("n", "failure(1)", "next failure", id="next-failure", show=False),
     Binding("N", "failure(-1)", "previous failure", id="previous-failure", show=False),
+    Binding("F", "failures", "failures", id="failures", tooltip="all failed tasks by cause, and their restart"),
     Binding("slash", "filter", "filter", id="filter", key_display="/"),
     Binding("c", "create", "create", id="create", tooltip="choose a plugin and create a connector"),
     Binding("S", "sort", "sort", id="sort", tooltip="sort the list by lag, throughput, name, …", show=False),
@@ -75,6 +76,16 @@ KEYS: list[BindingType] = [
     ),
     Binding(
         "U", "deleted", "undo delete", id="undo-delete", tooltip="deleted connectors; R there restores one", show=False
+    ),
+    Binding("V", "views", "views", id="views", tooltip="saved filters and orders, each under a letter", show=False),
+    Binding(
+        "exclamation_mark",
+        "own_commands",
+        "own commands",
+        id="own-commands",
+        key_display="!",
+        tooltip="your own commands for this connector, from config.toml",
+        show=False,
     ),
     Binding("colon", "command", "command", id="command", key_display=":"),
     Binding("left,h", "turn(-1)", "previous page", id="page-before", show=False),

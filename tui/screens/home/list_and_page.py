@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from asyncio import to_thread
+from functools import partial
+from typing import TYPE_CHECKING
 
 from tui.screens.home.base import HomeBase
 from tui.screens.listing import ordering
 from tui.screens.listing.ordering import ListOrder
 from tui.widgets.grid import Grid
+
+if TYPE_CHECKING:
+    from tui.screens.listing.views import View
+    from tui.screens.listing.views_menu import ViewChoice
 
 
 class ListAndPage(HomeBase):
@@ -38,6 +44,33 @@ class ListAndPage(HomeBase):
         """Sorts the list, and keeps the order for this cluster."""
         self.connector_list.sort(order)
         self.do(to_thread(ordering.store, self.profile.label, order))
+
+    def action_views(self) -> None:
+        """Shows a saved view, saves the present one, or removes one."""
+        from tui.screens.listing import views
+        from tui.screens.listing.views_menu import ViewsMenu
+
+        known = views.load(self.profile.label)
+        present = views.View(self.filter_text, self.connector_list.order)
+        self.app.push_screen(ViewsMenu(known, present), partial(self._view_chosen, known, present))
+
+    def _view_chosen(self, known: dict[str, View], present: View, choice: ViewChoice | None) -> None:
+        if choice is None:
+            return
+        letter, sign = choice
+        if not sign:
+            self.back_to_list()
+            self.set_filter(known[letter].filter)
+            self.sort(known[letter].order)
+            return
+        from tui.screens.listing import views
+
+        changed = {name: view for name, view in known.items() if name != letter}
+        if sign == "+":
+            changed[letter] = present
+        trouble = views.store(self.profile.label, changed)
+        done = f"V {letter} shows {present.text}" if sign == "+" else f"the view {letter} is removed"
+        self.report(trouble or done, "bad" if trouble else "good")
 
     def action_open(self) -> None:
         self.connector_list.action_open()

@@ -13,11 +13,12 @@ from tui.screens.home.base import HomeBase
 from tui.screens.services.host import NO_RESPONSE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from tui.client.workers import ClusterWorkers
     from tui.cluster.cluster_overview import ClusterSummary
     from tui.contexts.profiles import InvalidContext, Profile
+    from tui.failures import FailedUnit
     from tui.model import Connector
     from tui.screens.clusters.loggers import LevelChange
     from tui.screens.clusters.workers import WorkersScreen
@@ -125,6 +126,17 @@ class Navigation:
             self.home.report(why)
         else:
             self.home.app.push_screen(FailingScreen(self.services, connector))
+
+    def failures(self, restart: Callable[[Sequence[FailedUnit]], str]) -> None:
+        """All failures by cause; `restart` asks, and returns why it does not."""
+        from tui.screens.tasks.failures_screen import FailuresScreen
+
+        self.home.app.push_screen(FailuresScreen(self.services, restart, self._open_task))
+
+    def _open_task(self, name: str, task: int | None) -> None:
+        self.home.open(name, "overview" if task is None else "tasks")
+        if task is not None:
+            self.home.view.tasks.go(task)
 
     def topics(self) -> None:
         from tui.offsets.brokers import brokers

@@ -11,6 +11,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
+from textual.message import Message
 from textual.worker import Worker
 
 from tui.cluster.snapshot import Diff, Notice, Snapshot
@@ -29,13 +30,13 @@ from tui.widgets.bars import Counters, KeyBar, StatusBar, TitleBar
 
 if TYPE_CHECKING:
     from tui.screens.connector.connector import ConnectorView
-    from tui.screens.connector.task_table import TaskTable
     from tui.screens.home.between_contexts import BetweenContexts
     from tui.screens.home.bulk_actions import BulkActions
     from tui.screens.home.controller import HomeController
     from tui.screens.home.navigation import Navigation
     from tui.screens.services.cluster_services import ClusterServices
     from tui.screens.services.incident_watch import IncidentWatch
+    from tui.screens.tasks.tasks_pane import TasksPane
     from tui.widgets.prompt import Prompt
 
 DOUBLE_PRESS = 2.0  # seconds within which a second ^C quits
@@ -52,8 +53,12 @@ class Home(ListAndPage):
     navigation: Navigation
     between_contexts: BetweenContexts
 
+    class Started(Message):
+        """Keys have their effects from now on."""
+
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
+        self.is_started = False  # or has failed to start
         self.updates = Updates(self)
         self.operations = Operations(time.time, self.updates.stepped)
         self.command_line = CommandLine(self, self.run_line, lambda: self.navigation.context_names())
@@ -78,7 +83,14 @@ class Home(ListAndPage):
         self.connector_list.marks = self.marks
         self.query_one(TitleBar).draw()
         self.count()
-        self.call_after_refresh(lambda: self.do(self.start()))
+        self.call_after_refresh(lambda: self.do(self._start()))
+
+    async def _start(self) -> None:
+        try:
+            await self.start()
+        finally:
+            self.is_started = True
+            self.post_message(self.Started())
 
     async def start(self) -> None:
         """After the first paint: connects to the cluster, then adds the rest of the screen."""
@@ -249,7 +261,7 @@ class Home(ListAndPage):
         elif not self._is_unavailable(f"act('{name}')") and self.services is not None and (connector := self.target()):
             self.controller.act(name, connector)
 
-    def on_task_table_restart_wanted(self, event: TaskTable.RestartWanted) -> None:
+    def on_tasks_pane_restart_wanted(self, event: TasksPane.RestartWanted) -> None:
         event.stop()
         if connector := self.snapshot_of(event.connector):
             self.controller.restart_task(event.task, connector)
@@ -299,6 +311,15 @@ class Home(ListAndPage):
     def action_failing_record(self) -> None:
         if connector := self.target():
             self.navigation.failing_record(connector)
+
+    def action_failures(self) -> None:
+        self.navigation.failures(self.bulk.restart_failed)
+
+    def action_own_commands(self) -> None:
+        from tui.screens.home import own_commands
+
+        if connector := self.target():
+            own_commands.open_menu(self, connector)
 
     def action_topics(self) -> None:
         if self.services is not None:

@@ -86,6 +86,8 @@ class Updates:
         home.report(f"{operation.title}: {operation.last}", kind)
         home.connector_list.refresh_changed()
         home.refresh_bindings()
+        if home.services is not None and home.view.page == "tasks" and home.view.name_shown == operation.target:
+            home.view.draw()  # it shows the last restart
         self.steps_changed()
 
     def steps_changed(self) -> None:

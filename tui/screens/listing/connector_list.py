@@ -9,7 +9,7 @@ from tui.cluster.snapshot import LinkState, Snapshot
 from tui.formatting import format_duration, short
 from tui.model import Connector
 from tui.screens.listing import ordering
-from tui.screens.listing.filtering import matcher
+from tui.screens.listing.filtering import matcher, uses_facts
 from tui.screens.listing.ordering import DEFAULT, ListOrder
 from tui.screens.listing.rows import Rows
 from tui.screens.services.operations import Operation
@@ -77,7 +77,7 @@ class ConnectorList(Grid):
         self.rows.update(snapshot.connectors)
         self._sorted_at = self.clock()
         facts = ordering.ListFacts(snapshot, self.progress, self.rate, self._sorted_at)
-        names, wanted = self.rows.chosen(matcher(filter_text) if filter_text else None, self.order, facts)
+        names, wanted = self.rows.chosen(matcher(filter_text, facts) if filter_text else None, self.order, facts)
         for key in ("state", "tasks", "worker", "class"):
             wanted[key] = self._widest[key] = max(wanted[key], self._widest.get(key, 0))
         self.empty = self._nothing(snapshot, filter_text)
@@ -151,7 +151,9 @@ class ConnectorList(Grid):
         histories = self.monitor.rate_histories if self.monitor is not None else {}
         if self.columns != COLUMNS and (histories or any(progress.is_known for progress in self.progress.values())):
             self.set_columns(COLUMNS)
-        if self.order.by in ("lag", "throughput", "failures") and self.clock() - self._sorted_at >= RESORT_INTERVAL:
+        is_due = self.clock() - self._sorted_at >= RESORT_INTERVAL
+        moves = any(by in ("lag", "throughput", "failures") for by, _ in self.order.levels)
+        if is_due and (moves or uses_facts(self.filter_text)):
             self.update_rows(self.snapshot, self.filter_text)
         else:
             self.refresh_changed()

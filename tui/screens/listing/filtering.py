@@ -1,10 +1,24 @@
-"""The filter: terms such as `state:failed type:sink class:file name` must all match; `-` before a term negates it."""
+"""The filter: terms such as `state:failed config:connection.url~db7 lag>1000 name` must all match; `-` before a term
+negates it."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
+from tui.config.secrets import hides
 from tui.model import Connector
+from tui.screens.listing.ordering import NO_FACTS, ListFacts
+
+Test = Callable[[Connector], bool | None]  # None: unknown, so that neither the term nor its negation matches
+TOPIC_KEYS = ("topics", "topics.regex", "topic", "kafka.topic")
+
+
+def topics_of(connector: Connector) -> list[str]:
+    """The topics that the config of a connector names, or their regular expression."""
+    texts = [connector.config[key] for key in TOPIC_KEYS if key in connector.config]
+    return [topic for text in texts for topic in text.replace(",", " ").split()]
+
 
 FIELDS: dict[str, Callable[[Connector], str]] = {
     "state": lambda connector: connector.overall,
@@ -12,35 +26,104 @@ FIELDS: dict[str, Callable[[Connector], str]] = {
     "class": lambda connector: connector.cls,
     "worker": lambda connector: " ".join({connector.worker, *(task.worker for task in connector.tasks)}),
     "name": lambda connector: connector.name,
+    "topic": lambda connector: " ".join(topics_of(connector)),
+    "task.state": lambda connector: " ".join(sorted({task.state for task in connector.tasks})),
 }
+CONFIG = "config"
+_MEASURE = re.compile(r"(lag|rate|since|tasks|failed)([<>])([0-9.]*)([a-z]*)")
+_NUMBERS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
+_TIMES = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+MEASURES = ("lag>", "rate>", "since<", "tasks>", "failed>")
 
 
-def matcher(text: str) -> Callable[[Connector], bool]:
+def matcher(text: str, facts: ListFacts = NO_FACTS) -> Callable[[Connector], bool]:
     """A test whether a connector passes the filter. Values match as substrings, case-insensitively."""
-    terms = [_term(word) for word in text.lower().split()]
+    terms = [_term(word, facts) for word in text.lower().split()]
     return lambda connector: all(term(connector) for term in terms)
+
+
+def uses_facts(text: str) -> bool:
+    """Whether the result may change although no connector does: with lag, throughput, or time."""
+    return any(_MEASURE.match(word.removeprefix("-")) for word in text.lower().split())
 
 
 def complete(text: str, connectors: Iterable[Connector]) -> list[str]:
     """Complete filters that start with `text`: field names, then values that occur in the connectors."""
     head, _, last = text.rpartition(" ")
     sign = "-" if last.startswith("-") else ""
-    field, colon, _ = last.removeprefix("-").partition(":")
+    field, colon, value = last.removeprefix("-").partition(":")
     if colon and field in FIELDS:
         words = {word for connector in connectors for word in FIELDS[field](connector).split()}
         words_of_field = [
-            f"{sign}{field}:{word.lower() if field == 'state' else word}" for word in sorted(words) if word
+            f"{sign}{field}:{word.lower() if field.endswith('state') else word}" for word in sorted(words) if word
         ]
+    elif colon and field == CONFIG and not {"~", "="} & set(value):
+        keys = {key for connector in connectors for key in connector.config}
+        words_of_field = [f"{sign}{CONFIG}:{key}~" for key in sorted(keys)]
     else:
-        words_of_field = [f"{sign}{name}:" for name in FIELDS]
+        words_of_field = [f"{sign}{name}:" for name in (*FIELDS, CONFIG)] + [f"{sign}{name}" for name in MEASURES]
     lines = [f"{head} {word}".lstrip() for word in words_of_field]
     return [line for line in lines if line.lower().startswith(text.lower()) and line != text]
 
 
-def _term(word: str) -> Callable[[Connector], bool]:
+def _term(word: str, facts: ListFacts) -> Callable[[Connector], bool]:
     wanted = not (word.startswith("-") and len(word) > 1)
-    field, colon, value = word.removeprefix("-" if not wanted else "").partition(":")
+    test = _test(word if wanted else word[1:], facts)
+    return lambda connector: test(connector) is wanted
+
+
+def _test(word: str, facts: ListFacts) -> Test:
+    if measure := _MEASURE.fullmatch(word):
+        return _measured(measure, facts)
+    field, colon, value = word.partition(":")
+    if colon and field == CONFIG:
+        return _configured(value)
     if not colon or field not in FIELDS:
-        field, value = "name", word.removeprefix("-" if not wanted else "")
+        field, value = "name", word
     read = FIELDS[field]
-    return lambda connector: (value in read(connector).lower()) is wanted
+    return lambda connector: value in read(connector).lower()
+
+
+def _configured(text: str) -> Test:
+    """`KEY~TEXT`: the value contains it; `KEY=VALUE`: it is the value; `KEY`: there is one. Secrets do not match."""
+    key, sign, value = re.fullmatch(r"([^~=]*)([~=]?)(.*)", text).groups()  # type: ignore[union-attr]  # always matches
+
+    def test(connector: Connector) -> bool:
+        for name, text in connector.config.items():
+            if name.lower() == key:
+                is_match = not sign or (value in text.lower() if sign == "~" else value == text.lower())
+                return is_match and not (sign and hides(name, text))
+        return False
+
+    return test
+
+
+def _measured(term: re.Match[str], facts: ListFacts) -> Test:
+    """A term that is not complete yet matches everything."""
+    measure, sign, number, unit = term.groups()
+    units = _TIMES if measure == "since" else _NUMBERS
+    try:
+        limit = float(number) * units[unit]
+    except (ValueError, KeyError):
+        return lambda connector: True
+    is_more = sign == ">"
+
+    def test(connector: Connector) -> bool | None:
+        value = _value(measure, connector, facts)
+        return None if value is None else (value > limit if is_more else value < limit)
+
+    return test
+
+
+def _value(measure: str, connector: Connector, facts: ListFacts) -> float | None:
+    if measure == "tasks":
+        return connector.total
+    if measure == "failed":
+        return connector.failed + (connector.state == "FAILED")
+    if measure == "rate":
+        return facts.rates(connector.name, facts.now)
+    if measure == "since":
+        began = facts.snapshot.since.get(connector.name)
+        return None if began is None else facts.now - began
+    known = facts.progress.get(connector.name)
+    return None if known is None else known.lag

@@ -28,6 +28,9 @@ class ListFacts(NamedTuple):
     now: float = 0.0
 
 
+NO_FACTS = ListFacts()
+
+
 class SortOrder(NamedTuple):
     """One order: the key in its menu, the column whose heading selects it, and the value of a connector. `first` tells
     which connectors come first."""
@@ -77,35 +80,47 @@ ORDERS: Mapping[str, SortOrder] = {
     "throughput": SortOrder("t", "rate", "the highest first", _throughput),
     "since": SortOrder("c", "since", "the latest change of state first", _since),
     "failures": SortOrder("f", "tasks", "the most failures first", _failures),
+    "worker": SortOrder("w", "worker", "A to Z", lambda connector, facts: connector.worker),
+    "type": SortOrder("y", "type", "sinks first", lambda connector, facts: connector.type),
 }
 
 
 class ListOrder(NamedTuple):
-    """The chosen order of a list."""
+    """The chosen order of a list, and the orders of connectors that are equal by it."""
 
     by: str = STATE
     reverse: bool = False
+    further: tuple[tuple[str, bool], ...] = ()  # by and reverse
 
     @property
     def text(self) -> str:
-        """The words of the command: `lag` or `lag reverse`."""
-        return f"{self.by} reverse" if self.reverse else self.by
+        """The words of the command: `lag`, `lag reverse`, or `worker -lag` for several."""
+        if not self.further:
+            return f"{self.by} reverse" if self.reverse else self.by
+        return " ".join(f"-{by}" if reverse else by for by, reverse in self.levels)
+
+    @property
+    def levels(self) -> tuple[tuple[str, bool], ...]:
+        """All orders, the first one first."""
+        return ((self.by, self.reverse), *self.further)
 
     def then(self, by: str) -> ListOrder:
         """The order after `by` is chosen: the same order again is reversed."""
-        return ListOrder(by, not self.reverse) if by == self.by else ListOrder(by)
+        return self._replace(reverse=not self.reverse) if by == self.by else ListOrder(by)
 
 
 DEFAULT = ListOrder()
 
 
 def of_words(text: str) -> ListOrder | None:
-    """The order of `lag`, `lag reverse` or `-lag`; None if there is no such order."""
+    """The order of `lag`, `lag reverse`, `-lag`, or of several: `worker -lag`; None if one is unknown."""
     words = text.lower().split()
-    name = words[0].removeprefix("-") if words else ""
-    if name not in ORDERS or words[1:] not in ([], ["reverse"]):
+    is_reverse = len(words) > 1 and words[-1] == "reverse"
+    levels = [(word.removeprefix("-"), word.startswith("-")) for word in (words[:-1] if is_reverse else words)]
+    if not levels or any(by not in ORDERS for by, _ in levels):
         return None
-    return ListOrder(name, words[0].startswith("-") or len(words) > 1)
+    (by, reverse), *further = levels
+    return ListOrder(by, reverse or is_reverse, tuple(further))
 
 
 def of_column(key: str) -> str:

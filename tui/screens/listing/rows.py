@@ -10,9 +10,7 @@ from typing import NamedTuple
 from rich.cells import cell_len
 
 from tui.model import Connector
-from tui.screens.listing.ordering import DEFAULT, ORDERS, STATE, ListFacts, ListOrder
-
-NO_FACTS = ListFacts()
+from tui.screens.listing.ordering import DEFAULT, NO_FACTS, ORDERS, STATE, ListFacts, ListOrder
 
 
 class Row(NamedTuple):
@@ -64,13 +62,22 @@ class Rows:
 
 def _in_order(ranked: list[Connector], order: ListOrder, facts: ListFacts) -> list[str]:
     """Names in the chosen order; equal values, and unknown values at the end, stay in the order of severity."""
-    if order.by == STATE:
+    if order.by == STATE and not order.further:
         return [connector.name for connector in (reversed(ranked) if order.reverse else ranked)]
-    value_of = ORDERS[order.by].value
-    values = [(value_of(connector, facts), connector.name) for connector in ranked]
-    known = [(value, name) for value, name in values if value is not None]
-    known.sort(key=itemgetter(0), reverse=order.reverse)
-    return [name for _, name in known] + [name for value, name in values if value is None]
+    for by, reverse in reversed(order.levels):
+        ranked = _sorted(ranked, by, reverse, facts)
+    return [connector.name for connector in ranked]
+
+
+def _sorted(connectors: list[Connector], by: str, reverse: bool, facts: ListFacts) -> list[Connector]:
+    """Connectors by one order; equal ones keep their order."""
+    if by == STATE:
+        return sorted(connectors, key=lambda connector: connector.severity[0], reverse=reverse)
+    value_of = ORDERS[by].value
+    values = [(value_of(connector, facts), connector) for connector in connectors]
+    known = [(value, connector) for value, connector in values if value is not None]
+    known.sort(key=itemgetter(0), reverse=reverse)
+    return [connector for _, connector in known] + [connector for value, connector in values if value is None]
 
 
 def _row(connector: Connector) -> Row:

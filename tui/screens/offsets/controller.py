@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -12,20 +11,18 @@ from tui.editor import draft
 from tui.editor.draft import OffsetDraft
 from tui.errors import HeadraceError, error_line
 from tui.model import Certainty, Connector, Offset
-from tui.offsets import bounds, lag, partitions, undo
+from tui.offsets import bounds, partitions, undo
 from tui.offsets.bounds import Bounds
-from tui.offsets.brokers import Brokers
 from tui.offsets.changes import ChangeKind, changes
 from tui.offsets.lag import NO_WARNINGS, Lag, OffsetWarnings
 from tui.offsets.operation import carry_out
 from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied
-from tui.offsets.seek import SeekPlan, SeekPlanner, in_thread
+from tui.offsets.seek import SeekPlan, SeekPlanner
 from tui.screens.base.dialog import Dialog
 from tui.screens.offsets import wording
 from tui.screens.services.cluster_services import ClusterServices
+from tui.screens.services.offset_reader import OffsetReader
 from tui.screens.services.operations import Operation
-
-BROKER_RETRY_DELAY = 30.0  # seconds until brokers that did not respond are asked again
 
 
 class OffsetsPage(Protocol):
@@ -65,45 +62,26 @@ class OffsetsController:
 
     def __init__(self, services: ClusterServices, page: OffsetsPage) -> None:
         self.services, self.page = services, page
-        self._brokers: Brokers | None = None
-        self._brokers_retry_at = 0.0  # on the monotonic clock
+        self.reader = OffsetReader(services)
 
     async def load(self, name: str) -> None:
         """Reads the offsets and their lag, and hands them to the page."""
         try:
-            response = await self.services.connect.offsets_in_detail(name)
+            read = await self.reader.read(name)
         except HeadraceError as error:
             self.page.unreadable(name, error_line(error))
-            return
-        offsets = model.offsets(response)
-        lags = lag.of_response(response) or await self._lags(name, offsets)
-        self.page.loaded(name, offsets, lags, lag.warnings(response))
-
-    async def _lags(self, name: str, offsets: tuple[Offset, ...]) -> dict[str, Lag]:
-        """Lag from the brokers of the context, where the worker does not report it."""
-        profile = self.services.profile
-        if not profile.bootstrap or self.services.is_ours or time.monotonic() < self._brokers_retry_at:
-            return {}
-        try:
-            self._brokers = brokers = self._brokers or self.services.context().cluster.brokers()
-            return await in_thread(lambda: lag.of_brokers(offsets, brokers))
-        except HeadraceError as error:
-            self._brokers_retry_at = time.monotonic() + BROKER_RETRY_DELAY
-            self.services.report(f"no lag: {error_line(error)}", "warn", name)
-            return {}
+        else:
+            self.page.loaded(name, read.offsets, read.lags, read.warnings)
 
     async def bound(self, connector: Connector, base: Sequence[Offset], lags: Mapping[str, Lag]) -> None:
         """Reads the first and last offsets of the topics: from the brokers, or from what the worker reports."""
         topic_bounds = bounds.of_lags([entry.partition for entry in base], lags)
-        if self.services.profile.bootstrap and time.monotonic() >= self._brokers_retry_at:
-            topics = {at[0] for entry in base if (at := bounds.topic_partition(entry.partition))}
-            topics |= {topic.strip() for topic in connector.config.get("topics", "").split(",")} - {""}
-            try:
-                self._brokers = brokers = self._brokers or self.services.context().cluster.brokers()
-                topic_bounds = await in_thread(lambda: bounds.of_brokers(topics, brokers))
-            except HeadraceError as error:
-                self._brokers_retry_at = time.monotonic() + BROKER_RETRY_DELAY
-                self.services.report(f"not compared with the topics: {error_line(error)}", "warn", connector.name)
+        topics = {at[0] for entry in base if (at := bounds.topic_partition(entry.partition))}
+        topics |= {topic.strip() for topic in connector.config.get("topics", "").split(",")} - {""}
+        trouble = "not compared with the topics"
+        known = await self.reader.ask(connector.name, lambda brokers: bounds.of_brokers(topics, brokers), trouble)
+        if known is not None:
+            topic_bounds = known
         self.page.bounded(connector.name, topic_bounds)
 
     # Changing
@@ -174,7 +152,7 @@ class OffsetsController:
             operation.goal = plan.state
             operations.accepted(operation)
         else:
-            operations.done(operation, "done" if certain else "possible success, see above")
+            operations.done(operation, "done" if certain else partitions.by_hand(done.verdict))
 
     # Undoing and setting by time: both open the editor with the changes filled in
 

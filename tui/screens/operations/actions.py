@@ -12,7 +12,7 @@ from tui.commands.base import Danger
 from tui.commands.connectors.lifecycle import Delete, Pause, Restart, RestartTask, Resume, Stop
 from tui.commands.context import CommandContext
 from tui.commands.targets import is_glob
-from tui.goals import RESTARTS
+from tui.goals import RESTARTS, part
 from tui.model import Connector
 
 Verb = Stop | Pause | Resume | Restart | RestartTask | Delete
@@ -30,6 +30,7 @@ class ConnectorAction(NamedTuple):
     otherwise: str = ""
     instead: str = ""  # the key for versions of Connect that cannot do it
     task: int | None = None  # the id, if the verb concerns a single task
+    only_failed: bool = False  # whether it has no effect on a connector or task that is not FAILED
 
     @property
     def danger(self) -> Danger:
@@ -47,6 +48,8 @@ class ConnectorAction(NamedTuple):
             )
         if self.name in RESTARTS and connector.state in ("STOPPED", "PAUSED"):
             return f"{connector.name} is {connector.state}: a restart would not change that; r resumes it"
+        if self.only_failed and (state := part(connector, self.task).overall) != "FAILED":
+            return f"{self.target(connector)} is {state} now"
         return ""
 
     def lacking(self, missing: Callable[[Feature], str]) -> str:
@@ -55,8 +58,12 @@ class ConnectorAction(NamedTuple):
         return f"{reason}; {self.instead}" if reason and self.instead else reason
 
     def target(self, connector: Connector) -> str:
-        """The name of the connector, or of its task: NAME/ID."""
-        return connector.name if self.task is None else f"{connector.name}/{self.task}"
+        """The connector, or its task, as `title`."""
+        return self.title(connector.name)
+
+    def title(self, name: str) -> str:
+        """The name of a connector, or of its task: NAME/ID."""
+        return name if self.task is None else f"{name}/{self.task}"
 
     def build(self, connector: Connector) -> Verb:
         """The command. A restart includes the tasks: all, or only the failed ones if any has failed."""
@@ -103,8 +110,9 @@ ACTIONS = {
 }
 
 
-def restart_of(task: int) -> ConnectorAction:
+def restart_of(task: int, *, only_failed: bool = False) -> ConnectorAction:
     """The restart of one task of a connector."""
+    effect = "Restarts this task; other tasks continue."
     return ConnectorAction(
-        "restart task", RestartTask, "RUNNING", "restarting", "Restarts this task; other tasks continue.", task=task
+        "restart task", RestartTask, "RUNNING", "restarting", effect, task=task, only_failed=only_failed
     )

@@ -1,4 +1,4 @@
-"""One verb for many connectors: a few requests in parallel, a result for each, retry of the failed ones."""
+"""One verb for many connectors or tasks: a few requests in parallel, a result for each, retry of the failed ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from shlex import quote
 
 from tui.errors import Unreachable
 from tui.formatting import counted
@@ -22,11 +23,18 @@ Look = Callable[[str], Connector | None]
 
 @dataclass(slots=True)
 class BulkTarget:
-    """One connector. `left_out` is the reason for sending no request; empty if one was or will be sent."""
+    """A connector, or a task of it if `action` is a task's. `left_out` is the reason for sending no request; empty if
+    one was or will be sent."""
 
     name: str
     left_out: str = ""
     operation: Operation | None = None
+    action: ConnectorAction | None = None  # instead of that of the whole operation
+
+    @property
+    def title(self) -> str:
+        """The name of the connector, or NAME/ID."""
+        return self.name if self.action is None else self.action.title(self.name)
 
     @property
     def is_open(self) -> bool:
@@ -71,6 +79,7 @@ class BulkOperation:
     act: Act
     look: Look
     changed: Callable[[], None]
+    noun: str = "connector"
     cancelled: bool = field(default=False, init=False)
     _down: bool = field(default=False, init=False)
 
@@ -86,10 +95,10 @@ class BulkOperation:
                 target.left_out = CANCELLED if self.cancelled else NO_RESPONSE
             elif now is None:
                 target.left_out = "deleted meanwhile"
-            elif why := self.action.needs(now):
+            elif why := (target.action or self.action).needs(now):
                 target.left_out = why
             else:
-                target.operation = await self.act(self.action, now)
+                target.operation = await self.act(target.action or self.action, now)
                 # If the cluster is unreachable for one request, the others are not sent; they wait for a retry.
                 self._down = self._down or isinstance(target.operation.error, Unreachable)
         self.changed()
@@ -101,8 +110,9 @@ class BulkOperation:
 
     def retry(self) -> BulkOperation | None:
         """The same verb for the targets that failed or were not sent; None if there are none."""
-        failed = [BulkTarget(target.name) for target in self.targets if target.failed]
-        return BulkOperation(self.action, failed, self.act, self.look, self.changed) if failed else None
+        failed = [BulkTarget(target.name, action=target.action) for target in self.targets if target.failed]
+        again = BulkOperation(self.action, failed, self.act, self.look, self.changed, self.noun)
+        return again if failed else None
 
     @property
     def retryable(self) -> int:
@@ -116,9 +126,12 @@ class BulkOperation:
     def can_be_cancelled(self) -> bool:
         return not self.cancelled and any(not target.left_out and target.operation is None for target in self.targets)
 
-    @property
-    def names(self) -> list[str]:
-        return [target.name for target in self.targets if not target.left_out]
+    def lines(self) -> list[str]:
+        """The script lines that do the same: one for all connectors, and one for each task."""
+        sent = [target for target in self.targets if not target.left_out]
+        tasks = [f"{target.action.command.verb} {quote(target.title)}" for target in sent if target.action]
+        names = " ".join(quote(target.name) for target in sent if not target.action)
+        return [*([f"{self.action.command.verb} {names}"] if names else []), *tasks]
 
     def summary(self) -> str:
         """For example `stop 12 connectors: 10 observed, 1 failed, 1 waiting`."""
@@ -126,4 +139,4 @@ class BulkOperation:
         order = [*(phase.value for phase in (Phase.FAILED, Phase.TIMED_OUT, Phase.OBSERVED, Phase.ACCEPTED))]
         ranked = sorted(words, key=lambda word: order.index(word) if word in order else len(order))
         text = ", ".join(f"{words[word]} {word}" for word in ranked)
-        return f"{self.action.name} {counted(len(self.targets), 'connector')}: {text}"
+        return f"{self.action.name} {counted(len(self.targets), self.noun)}: {text}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from shlex import quote
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,6 +11,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui.commands.base import Danger
+from tui.failures import FailedUnit, groups
 from tui.formatting import counted
 from tui.model import Connector
 from tui.screens.base import program
@@ -50,6 +50,23 @@ def question(
     title = f"{action.name} {counted(count, 'connector')}{where}? type {count} to continue"
     danger = action.danger is Danger.NAME
     return Dialog(title, Content.assemble(*parts), f"{action.name} {count}", name=str(count), danger=danger)
+
+
+def restart_question(units: Sequence[FailedUnit], targets: Sequence[BulkTarget], noun: str, where: str) -> Dialog:
+    """Lists failed tasks and connectors by cause. The number of several ones has to be typed."""
+    meant = [unit for unit, target in zip(units, targets, strict=True) if not target.left_out]
+    count = len(meant)
+    parts: list[str | tuple[str, str]] = []
+    for group in groups(meant):
+        parts.append((f"✗ {visible(group.cause)}\n", "$error"))
+        parts += [f"  {visible(unit.title)}\n" for unit in group.units]
+    if left := [target.left_out for target in targets if target.left_out]:
+        parts.append((f"\nleft out: {len(left)}\n", "$text-muted"))
+        parts += [(f"  {visible(why)}\n", "$text-muted") for why in left]
+    if count == 1:
+        return Dialog(f"restart {visible(meant[0].title)}{where}?", Content.assemble(*parts), "restart")
+    title = f"restart {counted(count, noun)}{where}? type {count} to continue"
+    return Dialog(title, Content.assemble(*parts), f"restart {count}", name=str(count))
 
 
 def _row(connector: Connector | None) -> list[tuple[str, str] | str]:
@@ -129,7 +146,7 @@ class BulkScreen(PopUp[None]):
         """Failures first, then targets under way."""
         if not self.query(Grid):
             return
-        rows = {target.name: target for target in sorted(self.bulk.targets, key=_rank)}
+        rows = {target.title: target for target in sorted(self.bulk.targets, key=_rank)}
         grid = self.query_one(Grid)
         self._moved = self._moved or (self._first in rows and grid.current != self._first)
         widest = max((len(name) for name in rows), default=0)
@@ -162,13 +179,12 @@ class BulkScreen(PopUp[None]):
             self.draw()
 
     def action_copy(self) -> None:
-        names = " ".join(map(quote, self.bulk.names))
-        self.app.copy_to_clipboard(f"{self.bulk.action.command.verb} {names}")
+        self.app.copy_to_clipboard("\n".join(self.bulk.lines()))
         self.query_one("#message", Static).update(Content(visible(program.of(self).copied)))
 
 
 def _rank(target: BulkTarget) -> tuple[int, str]:
-    return (0 if target.failed else 1 if target.is_open else 2 if not target.left_out else 3, target.name)
+    return (0 if target.failed else 1 if target.is_open else 2 if not target.left_out else 3, target.title)
 
 
 def _cells(target: BulkTarget) -> Mapping[str, Cell]:
@@ -176,7 +192,7 @@ def _cells(target: BulkTarget) -> Mapping[str, Cell]:
     step = f"{GLYPHS[phase]} {target.word}" if phase else f"{'·' if target.is_open else '–'} {target.word}"
     style = STYLES.get(phase, "") if phase else "grid--warning" if target.failed else "grid--muted"
     return {
-        "name": Cell(target.name, "grid--strong"),
+        "name": Cell(target.title, "grid--strong"),
         "step": Cell(step, style),
         "message": Cell(target.message, "grid--error" if phase and phase.is_bad else "grid--muted"),
     }

@@ -13,6 +13,7 @@ from tui.commands.cluster.loggers import one_worker
 from tui.commands.cluster.workers import EachWorker
 from tui.commands.context import CommandContext
 from tui.commands.result import Result, TargetOutcome
+from tui.commands.settling import usual_settling
 from tui.contexts import policy
 from tui.errors import HeadraceError, error_line
 from tui.model import Connector
@@ -112,6 +113,8 @@ class OperationRunner:
         operation = self._begin(line) if command.changes else None
         connect = self.connection.recording_client(calls.append, lambda text: self.report(text, "busy"))
         context = self.connection.context(connect, lambda text: self.report(text, "busy"))
+        if self._observed_as(command) is None:
+            context = context._replace(settling=usual_settling())
         if command.changes:
             command = type(command)(**{**command.values, "yes": True})
         try:
@@ -136,15 +139,20 @@ class OperationRunner:
         return self.operations.begin(line, "", lines=(line,), doing="doing")
 
     def _close(self, operation: Operation, result: Result) -> None:
-        message = summary(result.outcomes)
+        message = summary(result.outcomes, operation.title)
         if result.exit_code:
             self.operations.failed(operation, message)
         else:
             self.operations.done(operation, message)
 
+    @staticmethod
+    def _observed_as(command: Command) -> ConnectorAction | None:
+        """The verb of a key that does the same as a typed command: its result is observed as after the key."""
+        return next((action for action in ACTIONS.values() if type(command) is action.command), None)
+
     def _follow(self, command: Command, result: Result) -> None:
         """Waits for the states of the connectors that a typed verb concerns, as after a key."""
-        action = next((action for action in ACTIONS.values() if type(command) is action.command), None)
+        action = self._observed_as(command)
         for outcome in result.outcomes:
             if action is not None and not outcome.failed:
                 line = f"{action.command.verb} {quote(outcome.name)}"
@@ -159,10 +167,11 @@ def _masked(calls: list[ApiCall], context: CommandContext) -> list[ApiCall]:
     return [masked(call, context.cluster.password_keys.hidden(call.config)) for call in calls]
 
 
-def summary(outcomes: tuple[TargetOutcome, ...]) -> str:
-    """One line: the message of a single target, or counts."""
+def summary(outcomes: tuple[TargetOutcome, ...], title: str = "") -> str:
+    """One line: the message of a single target, or counts. `title` is shown before it, and may name the target."""
     if len(outcomes) == 1:
-        return f"{outcomes[0].name}: {outcomes[0].message}"
+        name, message = outcomes[0].name, outcomes[0].message
+        return message if name in title.split() else f"{name}: {message}"
     names = {outcome.name for outcome in outcomes}
     failed = [outcome for outcome in outcomes if outcome.failed]
     if not failed:

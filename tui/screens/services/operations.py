@@ -78,7 +78,7 @@ class Operation:
 
     @property
     def title(self) -> str:
-        return f"{self.verb} {self.target}" + ("" if self.task is None else f"/{self.task}")
+        return f"{self.verb} {self.target}".rstrip() + ("" if self.task is None else f"/{self.task}")
 
     @property
     def last(self) -> str:
@@ -104,7 +104,7 @@ class Operations:
         self._clock, self._changed = clock, changed
         self.log: list[Operation] = []
         self._open: dict[int, Operation] = {}  # by id, so that drawing a row does not search the whole log
-        self._settling: dict[str, tuple[Operation, float]] = {}  # by connector; when it was observed RUNNING
+        self._settling: dict[int, tuple[Operation, float]] = {}  # by id; the time when RUNNING was observed
 
     def begin(
         self,
@@ -119,7 +119,9 @@ class Operations:
         operation = Operation(len(self.log) + 1, verb, target, goal, lines, doing, self._clock(), task)
         self.log.append(operation)
         self._open[operation.id] = operation
-        self._settling.pop(target, None)
+        for other, _ in list(self._settling.values()):
+            if other.target == target and (task is None or other.task in (None, task)):
+                del self._settling[other.id]
         self._step(operation, Phase.REQUESTED, "requested")
         return operation
 
@@ -175,7 +177,7 @@ class Operations:
                 operation, Phase.OBSERVED, f"observed: {described_goal(seen, operation.goal)} after {waited:.1f} s"
             )
             if operation.goal == "RUNNING":
-                self._settling[operation.target] = operation, now
+                self._settling[operation.id] = operation, now
         elif seen is not None and operation.goal == "RUNNING" and seen.overall == "FAILED" and waited > FAILURE_DELAY:
             self._end(operation, Phase.FAILED, f"observed: {described(seen)}{cause(seen)}; t shows the trace")
         elif waited > TIME_LIMIT:
@@ -187,12 +189,12 @@ class Operations:
         """A start may fail a moment after the connector was RUNNING: with its first records, for example."""
         seen = _seen(operation, snapshot)
         if seen is None or waited > SETTLING:
-            del self._settling[operation.target]
+            del self._settling[operation.id]
         elif seen.overall == "FAILED":
             again = "again " if operation.verb in RESTARTS else ""
             text = f"failed {again}after {max(waited, 1):.0f} s: {described(seen)}{cause(seen)}; t shows the trace"
             self._end(operation, Phase.FAILED, text)
-            del self._settling[operation.target]
+            del self._settling[operation.id]
 
     def _step(self, operation: Operation, phase: Phase, text: str) -> None:
         operation.phase = phase

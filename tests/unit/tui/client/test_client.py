@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from tui.client.calls import ApiCall, drive
 from tui.client.client import REBALANCE_WAITS, Connect
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
-from tui.errors import Conflict, ReadOnly
+from tui.errors import NO_WORKER, Conflict, NotFound, ReadOnly
 
 REBALANCE = Conflict("Cannot complete request because of a conflicting operation (e.g. worker rebalance)", 409)
 NAME_EXISTS = Conflict("Connector a already exists", 409)
@@ -79,3 +80,20 @@ def test_the_driver_refuses_a_coroutine_that_needs_an_event_loop() -> None:
 
     with pytest.raises(RuntimeError):
         drive(waits())
+
+
+def test_an_unknown_request_to_a_worker_does_not_question_its_url() -> None:
+    unknown = NotFound("HTTP 404 Not Found", 404, NO_WORKER)
+    with pytest.raises(NotFound) as refused:
+        drive(Connect(Scripted(unknown)).workers())
+    assert refused.value.advice == "this worker, version 4.3.0, does not know the request"
+
+
+def test_an_address_without_a_worker_is_questioned() -> None:
+    class Elsewhere(Scripted):
+        async def send(self, call: ApiCall) -> Any:
+            raise NotFound("HTTP 404 Not Found", 404, NO_WORKER)
+
+    with pytest.raises(NotFound) as refused:
+        drive(Connect(Elsewhere(None)).workers())
+    assert refused.value.advice == NO_WORKER

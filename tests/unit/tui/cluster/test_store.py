@@ -146,6 +146,24 @@ async def test_a_lost_connection_is_restored_without_intervention() -> None:
     assert states == [LinkState.POLLING, LinkState.LOST, LinkState.LOST, LinkState.POLLING]
 
 
+async def test_a_key_press_shortens_a_long_back_off_but_keys_in_a_row_do_not_repeat_the_request() -> None:
+    watcher = Watcher(Scripted(expanded(status("a")), Unreachable("gone")))
+    async with watcher.running():
+        await watcher.until(2)
+        watcher.gate = asyncio.Event()  # never opened
+        await watcher.until(3)
+        failed_at = watcher.store._failed_at
+        watcher.now = failed_at + 2.9
+        watcher.store.nudge()
+        assert not watcher.store._wake.is_set()
+        watcher.now = failed_at + 3.1
+        watcher.store.nudge()
+        await watcher.until(4)
+        watcher.now = watcher.store._failed_at + 1
+        watcher.store.nudge()
+        assert not watcher.store._wake.is_set()
+
+
 async def test_refresh_does_not_wait() -> None:
     watcher = Watcher(Scripted(expanded(), expanded(status("a"))))
     watcher.gate = asyncio.Event()  # never opened

@@ -21,7 +21,7 @@ from tui.offsets.plan import OffsetPlan
 from tui.script.grammar import parse
 
 NOUNS = (
-    "connectors, plugins, loggers, topics, deadletters, events, offsets, failing records, offset history, "
+    "connectors, plugins, loggers, topics, deadletters, events, offsets, failing records, offset history, failures, "
     "restarts, workers, contexts, unfinished, config history, deleted connectors, orphans"
 )
 

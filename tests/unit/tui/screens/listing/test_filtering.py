@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.unit.tui.screens.builders import connector
-from tui.screens.listing.filtering import matcher
+from tui.cluster.snapshot import Snapshot
+from tui.metrics.progress import ConnectorProgress
+from tui.model import Connector
+from tui.screens.listing.filtering import complete, matcher
+from tui.screens.listing.ordering import NO_FACTS, ListFacts
 
 
 def test_all_terms_have_to_match() -> None:
@@ -12,3 +18,46 @@ def test_all_terms_have_to_match() -> None:
         matcher(text)(one) for text in ("", "ORD", "state:fail", "type:sink class:file", "-state:run", "worker:w:80")
     )
     assert not any(matcher(text)(one) for text in ("x", "state:run", "-sink", "type:source orders"))
+
+
+def passes(text: str, one: Connector, facts: ListFacts = NO_FACTS) -> bool:
+    return matcher(text, facts)(one)
+
+
+def test_configs_and_topics() -> None:
+    config: dict[str, Any] = {
+        "connection.url": "jdbc:postgresql://DB7/x",
+        "tasks.max": "4",
+        "connection.password": "s3cret",
+    }
+    one = connector("a", topics="orders,payments", **config)
+    for text in ("config:connection.url~db7", "config:tasks.max=4", "config:tasks.max", "topic:payments", "-topic:x"):
+        assert passes(text, one), text
+    for text in ("config:connection.url~db8", "config:tasks.max=40", "config:nothing", "-config:tasks.max", "topic:x"):
+        assert not passes(text, one), text
+    assert passes("config:connection.password", one)
+    assert not passes("config:connection.password~s3", one), "a filter must not reveal a secret"
+
+
+def test_tasks_and_measures() -> None:
+    one = connector("a", tasks=("RUNNING", "FAILED", "UNASSIGNED"))
+    since = Snapshot(since={"a": 940.0})
+    facts = ListFacts(since, {"a": ConnectorProgress(lag=1500)}, lambda name, now: 20.0, 1000.0)
+    for text in ("task.state:unassigned", "tasks>2", "failed>0", "lag>1000", "lag>1.4k", "since<10m", "-since<30s"):
+        assert passes(text, one, facts), text
+    for text in ("task.state:paused", "tasks<3", "failed>1", "lag>2k", "-lag>1000", "since>2m", "rate<10"):
+        assert not passes(text, one, facts), text
+
+
+def test_an_unknown_measure_matches_neither_way_and_an_unfinished_one_always() -> None:
+    one = connector("a")
+    assert not passes("lag>10", one) and not passes("-lag>10", one)
+    assert passes("lag>", one) and passes("since<1x", one)
+
+
+def test_completion_offers_fields_measures_and_keys() -> None:
+    some = [connector("a")._replace(config={"connection.url": "x", "connector.class": "y"})]
+    assert complete("si", some) == ["since<"]
+    assert complete("-task", some) == ["-task.state:", "-tasks>"]
+    assert complete("a config:conn", some) == ["a config:connection.url~", "a config:connector.class~"]
+    assert complete("task.state:", some) == ["task.state:running"]

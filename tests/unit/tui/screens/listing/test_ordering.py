@@ -7,6 +7,7 @@ from pathlib import Path
 from tests.unit.tui.screens.builders import connector, snapshot
 from tui.metrics.failure_rate import FailureRate
 from tui.metrics.progress import ConnectorProgress
+from tui.model import Connector
 from tui.screens.listing.ordering import DEFAULT, ListFacts, ListOrder, load, of_column, of_words, store
 from tui.screens.listing.rows import Rows
 
@@ -56,7 +57,7 @@ def test_the_same_order_again_is_reversed() -> None:
 
 
 def test_headings_select_orders() -> None:
-    assert [of_column(key) for key in ("name", "progress", "rate", "trend", "tasks", "worker")] == [
+    assert [of_column(key) for key in ("name", "progress", "rate", "trend", "tasks", "class")] == [
         *("name", "lag", "throughput", "throughput", "failures", "")
     ]
 
@@ -71,3 +72,15 @@ def test_the_order_is_kept_for_each_cluster(tmp_path: Path) -> None:
     assert load("prod", environ) == DEFAULT and load("test", environ) == ListOrder("name")
     (tmp_path / "headrace" / "orders.json").write_text("[")
     assert load("test", environ) == DEFAULT
+
+
+def test_several_orders() -> None:
+    order = of_words("worker -lag")
+    assert order is not None and order.levels == (("worker", False), ("lag", True)) and of_words(order.text) == order
+    assert of_words("worker nothing") is None
+    rows = Rows()
+    some = [("a", "w2", 1), ("b", "w1", 5), ("c", "w1", 9), ("d", "w2", None)]
+    rows.update({name: Connector(name, state="RUNNING", worker=worker) for name, worker, _ in some})
+    facts = ListFacts(progress={name: ConnectorProgress(lag=lag) for name, _, lag in some if lag is not None})
+    assert rows.chosen(None, order, facts)[0] == ["b", "c", "a", "d"]
+    assert rows.chosen(None, of_words("-worker lag") or order, facts)[0] == ["a", "d", "c", "b"]

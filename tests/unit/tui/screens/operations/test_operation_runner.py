@@ -19,6 +19,13 @@ from tui.screens.services.operations import Operations
 from tui.script.grammar import parse
 from tui.wire.observed import ObservedTransport
 
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The connector has no status to wait for."""
+    monkeypatch.setenv("HEADRACE_SETTLE", "0s")
+
+
 CONFIG = {"connector.class": "x.Y", "pin": "4711-old", "topics": "t"}
 
 

@@ -109,3 +109,18 @@ def test_curl_commands_are_quoted_and_without_secrets() -> None:
         """-d '{"offsets": ["it'"'"'s"]}'"""
     )
     assert "hunter2" not in as_curl("http://h:1/", ApiCall("PATCH", "/connectors/a/config", {"db.password": "hunter2"}))
+
+
+def test_two_tasks_of_a_connector_settle_apart() -> None:
+    now = [100.0]
+    log = Operations(lambda: now[0], lambda one: None)
+    both = [log.begin("restart task", "c", goal="RUNNING", doing="restarting", task=number) for number in (0, 1)]
+    for one in both:
+        log.accepted(one)
+    now[0] += 2
+    log.observe(Snapshot({"c": connector("c", tasks=("RUNNING", "RUNNING"))}, link=ClusterLink(LinkState.POLLING, 102)))
+    assert [one.phase for one in both] == [Phase.OBSERVED, Phase.OBSERVED]
+    now[0] += 2
+    log.observe(Snapshot({"c": connector("c", tasks=("FAILED", "RUNNING"))}, link=ClusterLink(LinkState.POLLING, 104)))
+    assert [one.phase for one in both] == [Phase.FAILED, Phase.OBSERVED]
+    assert "failed again after 2 s" in both[0].last

@@ -1,12 +1,8 @@
-"""The tasks tab: a row for each task, with the root cause of its failure; a key restarts the task under the cursor."""
+"""A row for each task of a connector, with the root cause of its failure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
-
-from textual.binding import Binding, BindingType
-from textual.message import Message
 
 from tui.causes import cause_line
 from tui.model import Connector, Task
@@ -26,38 +22,18 @@ COLUMNS = (
 class TaskTable(Grid):
     """The tasks of a connector."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("R", "restart_task", "restart task", id="restart-task", tooltip="restart the task under the cursor")
-    ]
-
-    class RestartWanted(Message):
-        """The key that restarts a task was pressed."""
-
-        def __init__(self, connector: str, task: int) -> None:
-            super().__init__()
-            self.connector, self.task = connector, task
-
     def __init__(self) -> None:
-        super().__init__(COLUMNS, id="tasks")
-        self.connector: Connector | None = None
+        super().__init__(COLUMNS, id="task-list")
 
     def set_connector(self, connector: Connector) -> None:
         """Shows the tasks of the connector."""
-        self.connector = connector
         cells = {str(task.id): _cells(task) for task in connector.tasks}
         widths = {
             "worker": max((len(task.worker) for task in connector.tasks), default=0),
             "cause": max((len(cause_line(task.trace)) for task in connector.tasks), default=0),
         }
-        instead = {"state": Cell("no tasks", "grid--muted")}
-        self.show(list(cells) or [""], lambda key: cells.get(key, instead), widths)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action != "restart_task" or bool(self.connector and self.connector.tasks)
-
-    def action_restart_task(self) -> None:
-        if self.connector is not None and self.current:
-            self.post_message(self.RestartWanted(self.connector.name, int(self.current)))
+        self.empty = "no tasks"
+        self.show(list(cells), lambda key: cells.get(key, {}), widths)
 
 
 def _cells(task: Task) -> Mapping[str, Cell]:

@@ -1,0 +1,1 @@
+"""Tasks: those of one connector, and the failed ones of all."""
