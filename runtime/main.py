@@ -10,7 +10,8 @@ WORKER_USAGE = """usage: headrace worker distributed FILE.properties
 
 DOCTOR_USAGE = "usage: headrace doctor [--config FILE.properties]"
 
-MIGRATE_USAGE = "usage: headrace migrate check FILE.properties [--connect URL]"
+MIGRATE_USAGE = """usage: headrace migrate check FILE.properties [--connect URL]
+       headrace migrate run FILE.properties --connect URL [--back] [--help]"""
 
 USAGE = f"""{WORKER_USAGE}
        headrace embedded up|down|status|run
@@ -33,9 +34,10 @@ installed part cannot work."""
 
 MIGRATE_HELP = f"""{MIGRATE_USAGE}
 
-Reads the properties of Apache's workers, and through URL their connectors, and prints what a move to Headrace takes:
-what is refused, what has no effect, plugins, rights, memory and steps. Changes nothing. The exit code is 1 if something
-is refused."""
+  check   reads the properties of Apache's workers, and through URL their connectors, and prints what a move to Headrace
+          takes: what is refused, what has no effect, plugins, rights, memory and steps. Changes nothing. The exit code
+          is 1 if something is refused.
+  run     takes these steps, and with --back those back: asks before each, and checks its result"""
 
 USAGE_ERROR = 2
 
@@ -56,6 +58,10 @@ def main(argv: Sequence[str]) -> int:
             from runtime.migrate import cli as migrate
 
             return migrate.check(file, *argv[4:])
+        case ["migrate", "run", *rest]:
+            from runtime.migrate import run as migration
+
+            return migration.main(rest)
         case ["migrate", *_]:
             return _refuse(MIGRATE_USAGE)
         case ["worker", "distributed", file]:

@@ -35,6 +35,8 @@ headrace completion bash|zsh|fish
 headrace doctor                 check this machine for what Headrace needs
 headrace migrate check FILE.properties [--connect URL]
                                 what a move of Apache's workers takes
+headrace migrate run FILE.properties --connect URL [--back]
+                                the move, step by step, and back
 headrace embedded up|down|status|run
                                 the embedded broker and worker
 headrace worker distributed FILE.properties

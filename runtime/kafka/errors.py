@@ -3,6 +3,7 @@
 KafkaProblem
 ├── BrokerUnavailable     no response in time; the same call may work later
 │   ├── WriterFenced      another producer writes under the same transactional id
+│   ├── EndpointUnavailable no token or ticket in time
 │   ├── TransactionOpen   records are in a transaction that does not end
 │   └── RightMissing      also a NotAuthorizedError; the same call works once the right is granted
 ├── StorageTopicError     a storage topic does not meet Connect's requirements; a restart does not help
@@ -52,6 +53,10 @@ class BrokerUnavailable(KafkaProblem):
 
 class WriterFenced(BrokerUnavailable):
     """Another producer has taken over the transactional id: this one may not write any more."""
+
+
+class EndpointUnavailable(BrokerUnavailable):
+    """Who gives credentials, a token endpoint or a KDC, did not respond in time or reported an error of its own."""
 
 
 class TransactionOpen(BrokerUnavailable):

@@ -1,1 +1,1 @@
-"""`headrace migrate`: reads what a company's Connect workers run, and plans their move to Headrace. Changes nothing."""
+"""`headrace migrate`: what a move from Apache's workers to Headrace takes, and the move itself, step by step."""

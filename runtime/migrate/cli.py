@@ -57,4 +57,5 @@ def _plan(file: str, config: WorkerConfig, cluster: ConnectCluster | None) -> It
         yield "Name a worker with --connect URL for its connectors and for the steps that its version needs."
         return
     yield f"The move from Connect {cluster.version}:"
-    yield from (f"  {step}" for step in way.steps(cluster.release, file, config))
+    names = way.Names(file, config.group_id, config.journal_topic)
+    yield from (f"  {line}" for line in way.plan(way.way_from(cluster.release), names))

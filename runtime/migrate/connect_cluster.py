@@ -65,6 +65,22 @@ def read(url: str) -> ConnectCluster:
         raise ClusterError(f"{_shown(url)} gave a malformed response to GET /connectors: {error!r}") from None
 
 
+def states(url: str) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The state of each connector, and those of its tasks by id. Raises ClusterError."""
+    response = _get(url, "/connectors?expand=status")
+    if isinstance(response, list):  # before Connect 2.3
+        response = {name: {"status": _get(url, f"/connectors/{quote(name, safe='')}/status")} for name in response}
+    try:
+        return {name: _states(entry["status"]) for name, entry in response.items()}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ClusterError(f"{_shown(url)} gave a malformed response to GET /connectors: {error!r}") from None
+
+
+def _states(status: Json) -> tuple[str, tuple[str, ...]]:
+    tasks = sorted(status["tasks"], key=lambda task: int(task["id"]))
+    return str(status["connector"]["state"]), tuple(str(task["state"]) for task in tasks)
+
+
 def _connector(name: str, info: Json) -> RunningConnector:
     config = {key: str(value) for key, value in info["config"].items() if value is not None}
     return RunningConnector(name, str(info.get("type") or "unknown"), config)

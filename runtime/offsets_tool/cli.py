@@ -8,12 +8,10 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
 
-from runtime.api.errors import ConfigError
 from runtime.config import properties
 from runtime.offsets_tool import document, plan
-from runtime.offsets_tool.cluster import known_providers
+from runtime.offsets_tool.cluster import worker_file
 from runtime.offsets_tool.codec import codec
 from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.errors import BadInput, ToolError
@@ -80,7 +78,7 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
 
 
 def _run(options: argparse.Namespace) -> None:
-    props = _worker_file(Path(options.config))
+    props = worker_file(Path(options.config))
     where = store(props)
     connectors = None if options.connectors is None else _names(options.connectors)
     wanted = None if options.source is None else document.read(_read(options.source), options.source)
@@ -113,11 +111,7 @@ def _export(offsets: Offsets, target: str) -> None:
         document.write(offsets, sys.stdout.buffer.write)
         sys.stdout.buffer.flush()
         return
-    partial = Path(f"{target}.part")  # so that a failure leaves no partial document under that name
-    with partial.open("wb") as file:
-        total, connectors = document.write(offsets, file.write)
-        _sync(file)
-    partial.replace(target)
+    total, connectors = document.save(offsets, Path(target))
     print(f"{total} offsets of {connectors} connectors written to {target}", file=sys.stderr)
 
 
@@ -137,26 +131,12 @@ def _import(where: OfflineStore, props: dict[str, str], wanted: document.Documen
     print(f"{len(planned)} offsets changed", file=sys.stderr)
 
 
-def _worker_file(path: Path) -> dict[str, str]:
-    """The worker's properties, with variables resolved as the worker resolves them."""
-    props = properties.load(path)
-    try:
-        return known_providers(props).resolve(props).config
-    except ConfigError as e:
-        raise BadInput(f"{path}: {e}") from None
-
-
 def _names(text: str) -> set[str]:
     return {name.strip() for name in text.split(",") if name.strip()}
 
 
 def _read(source: str) -> bytes:
     return sys.stdin.buffer.read() if source == _STANDARD else Path(source).read_bytes()
-
-
-def _sync(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def _say(message: str, code: int) -> int:

@@ -6,9 +6,11 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from runtime.api.errors import ConfigError
+from runtime.config import properties
 from runtime.config.providers import Providers, has_variables, providers
 from runtime.kafka.clients import kafka_python, open_clients
 from runtime.kafka.clients.kafka_python import TopicPartition
@@ -20,21 +22,24 @@ from runtime.system import process_identity
 
 
 @dataclass(frozen=True, slots=True)
-class MemberInfo:
-    """A member: the URL of its REST API, empty if unknown, and whether its process is known to have ended."""
+class RunningWorker:
+    """A member of the workers' group with its address. `headrace`: whether it is a worker of Headrace; None if
+    unknown, since brokers do not return the metadata of members while a group rebalances."""
 
-    url: str = ""
-    gone: bool = False
+    address: str
+    headrace: bool | None
 
 
-def member_info(data: bytes) -> MemberInfo:
-    """The member with this metadata."""
+def running_worker(member: kafka_python.Member) -> RunningWorker | None:
+    """The worker behind a member; None if its process is known to have ended."""
+    host = member.host.lstrip("/")
     try:
-        metadata = decode_metadata(data)
+        metadata = decode_metadata(member.metadata)
     except ProtocolError:
-        return MemberInfo()
-    gone = metadata.details is not None and process_identity.is_gone(metadata.details.process)
-    return MemberInfo(metadata.url, gone)
+        return RunningWorker(f"{member.client_id} on {host}", None)
+    if metadata.details is not None and process_identity.is_gone(metadata.details.process):
+        return None
+    return RunningWorker(f"{metadata.url or member.client_id} on {host}", metadata.details is not None)
 
 
 Record = tuple[bytes | None, bytes | None, int, int]
@@ -62,18 +67,17 @@ class OfflineCluster:
     settings: Mapping[str, Any]  # of librdkafka
     providers: Providers = field(default_factory=Providers)  # resolve variables in connectors' configs
 
-    def running_worker(self) -> str | None:
-        """Addresses of running workers of this cluster, ours or Java's; None if there are none."""
+    def workers(self) -> tuple[RunningWorker, ...]:
+        """The running workers of this cluster, ours and Java's. Workers that were killed do not count, although the
+        group has not noticed yet."""
         groups = self._ask(kafka_python.list_groups()) or []
         own = [g for g in groups if g.group == self.group_id and g.protocol_type == "connect"]
         if not own or own[0].state in _ENDED:
-            return None
+            return ()
         group = self._ask(kafka_python.describe(self.group_id))
-        members = [(m, member_info(m.metadata)) for m in (group.members if group else ())]
-        alive = [f"{a.url or m.client_id} on {m.host.lstrip('/')}" for m, a in members if not a.gone]
-        if members and not alive:
-            return None  # the workers were killed, and the group has not noticed yet
-        return ", ".join(alive) or f"group {self.group_id}"
+        if group is None or not group.members:
+            return (RunningWorker(f"group {self.group_id}", None),)
+        return tuple(filter(None, map(running_worker, group.members)))
 
     def exists(self, topic: str) -> bool:
         from confluent_kafka import KafkaException
@@ -95,8 +99,8 @@ class OfflineCluster:
         except KafkaException as e:
             raise ToolError(f"topic {topic} cannot be read: {e.args[0].str()}") from None
 
-    def sinks(self) -> dict[str, str]:
-        """Sinks in the config topic, which are the connectors with `topics` or `topics.regex`, and their groups."""
+    def connectors(self) -> dict[str, dict[str, Any]]:
+        """The configs in the config topic, with unresolved variables, by connector."""
         configs: dict[str, dict[str, Any] | None] = {}
 
         def take(records: Sequence[Record]) -> None:
@@ -105,10 +109,14 @@ class OfflineCluster:
                     configs[key.decode(errors="replace").removeprefix("connector-")] = _properties(value)
 
         self.read(self.configs, take)
+        return {name: config for name, config in configs.items() if config is not None}
+
+    def sinks(self) -> dict[str, str]:
+        """Sinks, which are the connectors with `topics` or `topics.regex`, and their groups."""
         return {
             name: self._group(name, str(config.get(_GROUP) or f"connect-{name}"))
-            for name, config in configs.items()
-            if config is not None and ("topics" in config or "topics.regex" in config)
+            for name, config in self.connectors().items()
+            if "topics" in config or "topics.regex" in config
         }
 
     def _group(self, name: str, given: str) -> str:
@@ -219,23 +227,33 @@ class OfflineCluster:
             raise ToolError(str(e)) from None
 
 
-def cluster(properties: Mapping[str, str]) -> OfflineCluster:
-    """The cluster described by a worker's file, with its security settings; BadInput names missing properties."""
+def cluster(props: Mapping[str, str]) -> OfflineCluster:
+    """The cluster described by a worker's file, with its security settings; BadInput names missing props."""
     needed = ("group.id", "config.storage.topic", "offset.storage.topic", "bootstrap.servers")
-    missing = [key for key in needed if not properties.get(key)]
+    missing = [key for key in needed if not props.get(key)]
     if missing:
         raise BadInput(f"the worker's file lacks {', '.join(missing)}")
-    settings = client_config(properties, "admin", client_id="headrace-offsets").settings
-    configs, offsets = properties["config.storage.topic"], properties["offset.storage.topic"]
-    journal = properties.get("headrace.journal.topic") or f"{offsets}-headrace"
-    return OfflineCluster(properties["group.id"], configs, offsets, journal, settings, known_providers(properties))
+    settings = client_config(props, "admin", client_id="headrace-offsets").settings
+    configs, offsets = props["config.storage.topic"], props["offset.storage.topic"]
+    journal = props.get("headrace.journal.topic") or f"{offsets}-headrace"
+    return OfflineCluster(props["group.id"], configs, offsets, journal, settings, known_providers(props))
 
 
-def known_providers(properties: Mapping[str, str]) -> Providers:
+def worker_file(path: Path) -> dict[str, str]:
+    """The properties in a worker's file, with variables resolved as the worker resolves them. Raises PropertiesError,
+    or BadInput for a variable that cannot be resolved."""
+    props = properties.load(path)
+    try:
+        return known_providers(props).resolve(props).config
+    except ConfigError as e:
+        raise BadInput(f"{path}: {e}") from None
+
+
+def known_providers(props: Mapping[str, str]) -> Providers:
     """The config providers of the worker's file; no providers if one of them exists only in Java, so that all variables
     remain unresolved."""
     try:
-        return providers(properties)
+        return providers(props)
     except ConfigError:
         return Providers()
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NoReturn
 
 import orjson
@@ -63,6 +65,18 @@ def write(offsets: Offsets, out: Callable[[bytes], object]) -> tuple[int, int]:
             total, connectors = total + count, connectors + 1
     out(b"\n}\n" if total else b"{}\n")
     return total, connectors
+
+
+def save(offsets: Offsets, file: Path) -> tuple[int, int]:
+    """Writes the document to a file, which is complete or not there. Returns the numbers of entries and of
+    connectors."""
+    partial = file.with_name(f"{file.name}.part")
+    with partial.open("wb") as out:
+        counts = write(offsets, out.write)
+        out.flush()
+        os.fsync(out.fileno())
+    partial.replace(file)
+    return counts
 
 
 def read(data: bytes, origin: str) -> Document:

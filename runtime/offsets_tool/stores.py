@@ -97,7 +97,7 @@ class TopicStore:
         self._sinks: dict[str, str] | None = None
 
     def running_worker(self) -> str | None:
-        return self._cluster.running_worker()
+        return ", ".join(worker.address for worker in self._cluster.workers()) or None
 
     def unfinished(self) -> list[str]:
         journal = self._journal()

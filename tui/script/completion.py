@@ -37,7 +37,7 @@ _VERBS: Mapping[str, Sequence[str]] = {
     "plugin": (),
     "preview": (),
     "doctor": (),
-    "migrate": ("check",),
+    "migrate": ("check", "run"),
 }
 
 

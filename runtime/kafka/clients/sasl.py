@@ -3,7 +3,7 @@ worker's JAAS file, with its options."""
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +11,7 @@ from runtime.api.config.types import java_trim
 from runtime.api.errors import ConfigError
 from runtime.config.jaas.entries import JaasError, LoginModule, login_module
 from runtime.config.jaas.login_file import KEY, OPTION, entry
-from runtime.kafka.clients.gssapi import check_gssapi
+from runtime.kafka.clients.kerberos import KERBEROS, KerberosLogin, check_kerberos
 from runtime.kafka.clients.oauth import msk
 from runtime.kafka.clients.oauth.oauth_settings import OAUTH, oauth_settings
 from runtime.kafka.errors import ClientConfigError
@@ -42,7 +42,6 @@ _DEFAULTS: Mapping[str, tuple[str, ...]] = {
 only they know."""
 
 _LOGIN_HANDLER = "sasl.login.callback.handler.class"
-_PLAIN = re.compile(r"[A-Za-z0-9@./:+_-]+")
 
 CLASSES = frozenset(_DEFAULTS)
 LOGIN = frozenset({_JAAS, "sasl.kerberos.service.name", "sasl.mechanism"})
@@ -105,18 +104,21 @@ def _options(java: Mapping[str, str], mechanism: str, origin: str, options: Mapp
 
 
 def _kerberos(java: Mapping[str, str], origin: str, options: Mapping[str, str]) -> dict[str, Any]:
-    """With a ticket cache nothing is renewed here: kinit, or whoever fills the cache, does it."""
+    """As in Java, a key table is used only with useKeyTab=true."""
     service = java.get("sasl.kerberos.service.name") or options.get("serviceName")
     if not service:
         raise ClientConfigError(f"sasl.mechanism=GSSAPI needs sasl.kerberos.service.name, or serviceName in {origin}")
-    check_gssapi()
-    settings: dict[str, Any] = {"sasl.kerberos.service.name": java_trim(service)}
+    check_kerberos()
+    settings: dict[str, Any] = {
+        "sasl.kerberos.service.name": java_trim(service),
+        "sasl.kerberos.min.time.before.relogin": 0,  # no calls of kinit
+    }
     if options.get("useKeyTab", "").lower() != "true":
-        return {**settings, "sasl.kerberos.min.time.before.relogin": 0}
-    for name, theirs in (("principal", "sasl.kerberos.principal"), ("keyTab", "sasl.kerberos.keytab")):
-        if not _PLAIN.fullmatch(options.get(name, "")):  # librdkafka puts them into a command of the shell
-            raise ClientConfigError(
-                f"{origin} lacks the option {name}, or it has other characters than A-Z, 0-9, @./:+_-"
-            )
-        settings[theirs] = options[name]
-    return settings
+        return {**settings, KERBEROS: KerberosLogin(cache=options.get("ticketCache", "")).text()}
+    if missing := [name for name in ("principal", "keyTab") if not options.get(name)]:
+        raise ClientConfigError(f"{origin} lacks the option {' and '.join(missing)}")
+    keytab = options["keyTab"].removeprefix("file:").removeprefix("FILE:")
+    if not os.access(keytab, os.R_OK):
+        raise ClientConfigError(f"{origin}: keyTab={keytab} cannot be read")
+    login = KerberosLogin(options["principal"], keytab)
+    return {**settings, KERBEROS: login.text(), "sasl.kerberos.principal": login.principal}

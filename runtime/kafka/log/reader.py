@@ -11,10 +11,9 @@ from typing import Any
 
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.logins import certificates
-from runtime.kafka.clients.oauth.token_endpoint import EndpointUnavailable
 from runtime.kafka.clients.refusals import explain
 from runtime.kafka.denials import denial, is_denial
-from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, RightMissing
+from runtime.kafka.errors import BrokerUnavailable, EndpointUnavailable, KafkaProblem, RightMissing
 from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.topic_watch import CHECK_INTERVAL, TopicWatch
 from runtime.kafka.log.topics import TopicSpec, ensure_topics

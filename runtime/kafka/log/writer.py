@@ -10,10 +10,9 @@ from typing import Any
 
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.logins import certificates
-from runtime.kafka.clients.oauth.token_endpoint import EndpointUnavailable
 from runtime.kafka.clients.raised import raised_error
 from runtime.kafka.denials import is_denial, not_authorized
-from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
+from runtime.kafka.errors import BrokerUnavailable, EndpointUnavailable, KafkaProblem
 
 _log = logging.getLogger(__name__)
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.broker import unique
-from tests.support.clusters.worker_group import GroupConnect, worker_group
+from tests.support.clusters.authentication import (
+    append,
+    await_lines,
+    for_all_clients,
+    group_authenticates,
+    until_reauthenticated,
+)
 from tests.support.connect import Connect
-from tests.support.kafka.secured_broker import MECHANISMS, SecuredBroker, of_properties_file
+from tests.support.kafka.secured_broker import MECHANISMS, SecuredBroker
 from tests.support.servers.certificates import make_stores
 from tests.support.servers.java_stores import ROOT
 from tests.support.servers.token_endpoint import TokenEndpoint, token_endpoint
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
 
-KINDS = ("", "admin.", "consumer.", "producer.")
 REAUTHENTICATION = 10_000
 """Milliseconds of a session of SASL: less than the tests take."""
 
@@ -39,76 +43,15 @@ def tokens() -> Iterator[TokenEndpoint]:
         yield endpoint
 
 
-def for_all_clients(login: Mapping[str, str]) -> dict[str, str]:
-    """Worker properties with this login for the worker's own clients and for those of connectors."""
-    return {f"{kind}{key}": value for kind in KINDS for key, value in of_properties_file(login).items()}
-
-
 @pytest.mark.soak
 @pytest.mark.parametrize("exactly_once", ["disabled", "enabled"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_group_of_two_authenticates(
     secured: SecuredBroker, tokens: TokenEndpoint, tmp_path: Path, mechanism: str, exactly_once: str
 ) -> None:
-    """Start, membership, source, sink, offsets, and the takeover of the work of a worker that was killed; longer than
-    the sessions of the connections."""
     properties = for_all_clients(secured.login(mechanism, tokens.url))
     properties |= {"exactly.once.source.support": exactly_once, "headrace.slots": "1"}
-    with worker_group(tmp_path, secured, properties) as group:
-        first, second = group.ours(), group.ours()
-        group.start(first, second)
-        connect = GroupConnect(group)
-        topic, lines, copy = secured.create_topic(unique("lines")), tmp_path / "lines", tmp_path / "copy"
-        lines.write_text("1\n2\n")
-        connect.source("source", str(lines), topic)
-        connect.sink("sink", str(copy), topic)
-        await_lines(copy, "1", "2")
-
-        until_reauthenticated()
-        append(lines, "3")
-        await_lines(copy, "1", "2", "3")
-        connect.stop("source")
-        connect.alter("source", ({"filename": str(lines)}, {"position": 4}))
-        connect.stop("sink")
-        end = secured_end(connect, topic)
-        connect.alter("sink", ({"kafka_topic": topic, "kafka_partition": 0}, {"kafka_offset": end}))
-        connect.resume("source")
-        connect.resume("sink")
-        await_lines(copy, "1", "2", "3", "3")
-
-        group.kill(first)
-        group.wait_running(["source", "sink"], 120)
-        append(lines, "4")
-        await_lines(copy, "1", "2", "3", "3", "4")
-        for worker in group.workers:
-            log = worker.log.read_text()
-            assert "-secret" not in log and "refuses" not in log, log
-
-
-def secured_end(connect: Connect, topic: str) -> int:
-    """The committed offset of the sink: behind the last record, and the marker of its transaction."""
-    (entry,) = [e for e in connect.offsets("sink") if e["partition"]["kafka_topic"] == topic]
-    return int(entry["offset"]["kafka_offset"])
-
-
-def until_reauthenticated() -> None:
-    """Waits until the broker would close each connection whose client has not authenticated again."""
-    time.sleep(REAUTHENTICATION / 1000 * 1.5)
-
-
-def append(file: Path, line: str) -> None:
-    with file.open("a") as out:
-        out.write(f"{line}\n")
-
-
-def await_lines(file: Path, *lines: str) -> None:
-    def content() -> list[str]:
-        return file.read_text().split() if file.exists() else []
-
-    try:
-        wait_until(lambda: content() == list(lines), 60)
-    except AssertionError:
-        raise AssertionError(f"{file} has {content()}, not {lines}") from None
+    group_authenticates(secured, tmp_path, properties, REAUTHENTICATION / 1000)
 
 
 @pytest.mark.soak
@@ -153,7 +96,7 @@ def test_passwords_and_certificates_change_under_a_running_worker(tmp_path: Path
 
         broker.set_passwords({"administrator": "another-secret"})
         word.write_text("password=another-secret\n")
-        until_reauthenticated()
+        until_reauthenticated(REAUTHENTICATION / 1000)
         append(lines, "2")
         await_lines(copy, "1", "2")
         assert "FAILED" not in worker.log.read_text()

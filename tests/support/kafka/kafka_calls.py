@@ -310,7 +310,7 @@ def _run_task(spec: Any) -> None:
 @call
 def offsets_tool(place: Place) -> None:
     cluster = OfflineCluster("connect", place.topic, place.topic, place.topic, place.settings)
-    cluster.running_worker()
+    cluster.workers()
     cluster.exists(place.topic)
     cluster.read(place.topic, lambda records: None)
     cluster.committed(place.group)

@@ -12,8 +12,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from runtime.kafka.clients.oauth.token_endpoint import EndpointUnavailable, TokenRefused
-from runtime.kafka.errors import ClientConfigError
+from runtime.kafka.clients.oauth.token_endpoint import TokenRefused
+from runtime.kafka.errors import ClientConfigError, EndpointUnavailable
 
 MECHANISM = "AWS_MSK_IAM"
 CLIENT_HANDLER = "software.amazon.msk.auth.iam.IAMClientCallbackHandler"

@@ -13,7 +13,7 @@ from runtime.config.stores.key_stores import load_keys, own_keys, trusted
 from runtime.config.stores.pem import StoreError
 from runtime.kafka.clients.oauth.assertion import assertion, read_token_file
 from runtime.kafka.clients.oauth.oauth_settings import PREFIX, URL, OAuthSettings
-from runtime.kafka.errors import BrokerUnavailable, ClientConfigError
+from runtime.kafka.errors import ClientConfigError, EndpointUnavailable
 
 if TYPE_CHECKING:
     import httpx
@@ -25,10 +25,6 @@ _JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
 class TokenRefused(ClientConfigError):
     """The token endpoint, or the token, cannot be used with these properties. A later attempt may succeed."""
-
-
-class EndpointUnavailable(BrokerUnavailable):
-    """The token endpoint did not respond in time, or reported an error of its own."""
 
 
 def fetch_token(settings: OAuthSettings) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from runtime.kafka.clients.kerberos import log_in
 from runtime.kafka.clients.logins import current
 from runtime.kafka.clients.oauth.msk import msk_token
 from runtime.kafka.clients.oauth.oauth_settings import OAUTH, PREFIX, URL, OAuthSettings
@@ -98,8 +99,9 @@ def token_for(text: str) -> AccessToken:
 def native_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings that librdkafka accepts: with current credentials, without ours, and with a callback for tokens where
     OAUTHBEARER is used. Raises as token_for(): without a token, librdkafka's clients say after ten seconds only that it
-    is missing."""
+    is missing. With Kerberos, logs in; raises as kerberos.log_in()."""
     now = current(settings)
+    log_in(now)
     native = {key: value for key, value in now.items() if not key.startswith("headrace.")}
     if OAUTH not in now:
         return native
@@ -108,7 +110,9 @@ def native_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def await_token(settings: Mapping[str, Any]) -> None:
-    """Raises as token_for() if the clients with these settings have no token, of which kafka-python says nothing."""
+    """Raises as token_for() or kerberos.log_in() if the clients with these settings have no token or ticket, of which
+    kafka-python says nothing."""
+    log_in(current(settings))
     if OAUTH in settings:
         token_for(current(settings)[OAUTH])
 

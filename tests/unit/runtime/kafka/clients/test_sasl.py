@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from runtime.kafka.clients import gssapi
+from runtime.kafka.clients import kerberos
+from runtime.kafka.clients.kerberos import KerberosLogin
 from runtime.kafka.clients.oauth.tokens import native_settings
 from runtime.kafka.clients.settings import client_config, kafka_python_config
 from runtime.kafka.errors import ClientConfigError
@@ -128,20 +129,27 @@ KERBEROS = "com.sun.security.auth.module.Krb5LoginModule required"
 
 def test_kerberos_without_its_libraries_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither of them is in the wheels."""
-    monkeypatch.setattr(gssapi, "find_spec", lambda name: None)
-    gssapi._missing.cache_clear()
-    with pytest.raises(ClientConfigError, match=r"sasl\.mechanism=GSSAPI needs .*pip install"):
+    monkeypatch.setattr(kerberos, "find_spec", lambda name: None)
+    kerberos._missing.cache_clear()
+    with pytest.raises(ClientConfigError, match=r"sasl\.mechanism=GSSAPI needs .*pip install 'headrace\[kerberos\]'"):
         settings(f"{KERBEROS} useTicketCache=true serviceName=kafka;", "GSSAPI")
+    kerberos._missing.cache_clear()
 
 
-def test_kerberos_with_a_key_table_or_a_ticket_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gssapi, "_missing", tuple)
-    table = settings(f'{KERBEROS} useKeyTab=true keyTab="/k" principal="me@R" serviceName=kafka;', "GSSAPI")
-    assert table["sasl.kerberos.keytab"] == "/k"
-    assert table["sasl.kerberos.principal"] == "me@R"
-    with pytest.raises(ClientConfigError, match="lacks the option principal, or it has other characters"):
-        settings(f'{KERBEROS} useKeyTab=true keyTab="/k" principal="$(id)" serviceName=kafka;', "GSSAPI")
-    cache = settings(f"{KERBEROS} useTicketCache=true;", "GSSAPI", **{"sasl.kerberos.service.name": "k"})
-    assert cache["sasl.kerberos.min.time.before.relogin"] == 0
+def test_kerberos_with_a_key_table_or_a_ticket_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(kerberos, "_missing", tuple)
+    keytab = tmp_path / "k"
+    keytab.touch()
+    options = f'useKeyTab=true keyTab="{keytab}"'
+    table = settings(f'{KERBEROS} {options} principal="me@R" serviceName=kafka;', "GSSAPI")
+    assert KerberosLogin.of(table["headrace.kerberos"]) == KerberosLogin("me@R", str(keytab))
+    assert table["sasl.kerberos.min.time.before.relogin"] == 0, "librdkafka calls no kinit"
+    with pytest.raises(ClientConfigError, match="lacks the option principal"):
+        settings(f"{KERBEROS} {options} serviceName=kafka;", "GSSAPI")
+    with pytest.raises(ClientConfigError, match="keyTab=/no/k cannot be read"):
+        settings(f'{KERBEROS} useKeyTab=true keyTab="/no/k" principal="me@R" serviceName=kafka;', "GSSAPI")
+    named = f'{KERBEROS} useTicketCache=true ticketCache="/tmp/c";'
+    cache = settings(named, "GSSAPI", **{"sasl.kerberos.service.name": "k"})
+    assert KerberosLogin.of(cache["headrace.kerberos"]) == KerberosLogin(cache="/tmp/c")
     with pytest.raises(ClientConfigError, match=r"needs sasl\.kerberos\.service\.name"):
         settings(f"{KERBEROS} useTicketCache=true;", "GSSAPI")

@@ -12,10 +12,10 @@ import pytest
 
 from runtime.kafka.clients.oauth import tokens
 from runtime.kafka.clients.oauth.oauth_settings import OAUTH
-from runtime.kafka.clients.oauth.token_endpoint import EndpointUnavailable, TokenRefused
+from runtime.kafka.clients.oauth.token_endpoint import TokenRefused
 from runtime.kafka.clients.oauth.tokens import native_settings, provider, token_for
 from runtime.kafka.clients.settings import client_config
-from runtime.kafka.errors import ClientConfigError
+from runtime.kafka.errors import ClientConfigError, EndpointUnavailable
 
 SERVERS = "b-1.c.abc.c2.kafka.eu-west-1.amazonaws.com:9098"
 MODULE = "software.amazon.msk.auth.iam.IAMLoginModule required"

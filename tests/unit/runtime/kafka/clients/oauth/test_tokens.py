@@ -20,10 +20,10 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
 
 from runtime.kafka.clients.oauth.oauth_settings import OAUTH
-from runtime.kafka.clients.oauth.token_endpoint import EndpointUnavailable, TokenRefused
+from runtime.kafka.clients.oauth.token_endpoint import TokenRefused
 from runtime.kafka.clients.oauth.tokens import AccessToken, TokenCache, native_settings, provider, token_for
 from runtime.kafka.clients.settings import client_config
-from runtime.kafka.errors import ClientConfigError
+from runtime.kafka.errors import ClientConfigError, EndpointUnavailable
 from runtime.kafka.log.log import TopicLogs, TopicSpec
 from runtime.rest.security.tls import server_context
 from tests.support.servers.java_stores import KEYS, ROOT, TRUST
