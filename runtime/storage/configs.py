@@ -20,8 +20,9 @@ _CONNECTOR, _TARGET, _TASK, _COMMIT = "connector-", "target-state-", "task-", "c
 _FENCING, _RESTART, _SESSION_KEY, _LOGGER = "tasks-fencing-", "restart-connector-", "session-key", "logger-cluster-"
 
 _KEEPS_TASKS = "headrace.keeps.tasks"
-"""Field of a connector's record: the task configs before the record are still those of the connector. Compaction may
-remove the connector's earlier records, so that these task configs look like those of a deleted connector."""
+"""Field of the record of a connector or of its target state: the task configs before the record are still those of the
+connector. Compaction may remove the connector's earlier records, so that these task configs look like those of a
+deleted connector."""
 
 LIVE = ("headrace.rate.", "headrace.restart.")
 """Prefixes of keys that take effect while connector and tasks run: a change of them restarts nothing."""
@@ -243,9 +244,18 @@ class ConfigStore:
             await self._keep(name, config, None if after is None else dict(after), state)
 
     async def put_target_state(self, name: str, target: TargetState) -> None:
-        """Store the target state of a connector. Not in a transaction, as in Connect."""
+        """Store the target state of a connector. Not in a transaction, as in Connect.
+
+        No task configs follow the last change of a connector that is paused: either all workers keep the earlier ones,
+        or, if this worker takes them for those of a deleted connector, none does."""
         self._check()
-        await self._log.write_all([_target_record(name, target)])
+        entry, stored = self._entries.get(name), self.connector(name)
+        keeps = False
+        if target is TargetState.PAUSED and entry is not None and stored is not None:
+            if entry.orphaned and entry.tasks:
+                await self.put_tasks(name, [])
+            keeps = bool(stored.tasks) and (stored.applied is None or not stored.is_applied)
+        await self._log.write_all([_target_record(name, target, keeps)])
 
     async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
         """Store a complete set of task configs; readers apply the set when its commit record arrives."""
@@ -347,8 +357,10 @@ class ConfigStore:
         return name
 
     def _take_target(self, name: str, value: dict[str, Any] | None) -> str:
-        target = None if value is None else _target(value)
-        self._entry(name).target = target
+        entry = self._entry(name)
+        entry.target = None if value is None else _target(value)
+        if value is not None and value.get(_KEEPS_TASKS) is True:
+            entry.orphaned = False
         return name
 
     def _take_task(self, rest: str, value: dict[str, Any] | None) -> None:
@@ -424,10 +436,11 @@ def _record(key: str, value: object) -> tuple[bytes, bytes]:
     return _key(key), compact(value)
 
 
-def _target_record(name: str, target: TargetState) -> tuple[bytes, bytes]:
+def _target_record(name: str, target: TargetState, keeps_tasks: bool = False) -> tuple[bytes, bytes]:
     """Workers before Kafka 3.5 do not support STOPPED and read PAUSED instead (KIP-875)."""
     old = TargetState.PAUSED if target is TargetState.STOPPED else target
-    return _record(_TARGET + name, {"state": old.value, "state.v2": target.value})
+    kept = {_KEEPS_TASKS: True} if keeps_tasks else {}
+    return _record(_TARGET + name, {"state": old.value, "state.v2": target.value, **kept})
 
 
 def _target(value: Mapping[str, Any]) -> TargetState:

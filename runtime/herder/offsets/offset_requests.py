@@ -204,7 +204,9 @@ def _planned(
     offsets: tuple[OffsetEntry, ...] = (), before: tuple[OffsetEntry, ...] = (),
 ) -> PlannedChange:  # fmt: skip
     config, state = stored.config, stored.target.value
-    return PlannedChange(stored.name, action, offsets, before, group, config, state, stored.tasks, origin)
+    # Restored tasks count as generated from the current config: those of an earlier one are generated again instead.
+    tasks = stored.tasks if stored.is_applied else ()
+    return PlannedChange(stored.name, action, offsets, before, group, config, state, tasks, origin)
 
 
 @contextmanager

@@ -131,6 +131,27 @@ async def test_a_connector_whose_start_failed_still_has_its_tasks_when_it_is_cha
     assert tasks(one.late(compacted=failed)) == tasks(one.live) == ({"n": "0"},)
 
 
+async def test_a_connector_that_is_paused_before_its_tasks_follow_a_change_keeps_the_earlier_ones() -> None:
+    one = Topic()
+    await one.live.put_connector("c", CONFIG)
+    await one.live.put_tasks("c", [{"n": "0"}])
+    await one.live.put_connector("c", {**CONFIG, "other": "key"})
+    await one.live.put_target_state("c", TargetState.PAUSED)
+    assert tasks(one.late()) == tasks(one.live) == ({"n": "0"},)
+
+
+async def test_tasks_that_the_leader_takes_for_those_of_a_deleted_connector_are_gone_for_all_when_it_is_paused() -> (
+    None
+):
+    one = Topic()
+    await one.live.put_tasks("c", [{"n": "0"}])  # the record of the connector before them has been compacted away
+    await one.live.put_connector("c", CONFIG)
+    assert tasks(one.live) == ()
+    await one.live.put_target_state("c", TargetState.PAUSED)
+    earlier = [(b"connector-c", b'{"properties":{}}'), *one.log.written]
+    assert tasks(read(earlier)) == tasks(one.live) == ()
+
+
 @pytest.mark.parametrize("seed", range(100))
 async def test_late_readers_agree_with_live_readers(seed: int) -> None:
     chance, one = random.Random(seed), Topic(mixed=seed % 3 == 0)
@@ -147,12 +168,15 @@ async def _change(one: Topic, chance: random.Random, step: int) -> None:
     match chance.randrange(6):
         case 0 | 1 if stored is None:
             await one.live.put_connector(name, {"name": name}, chance.choice([None, *TargetState]))
+        case 1 | 2 if stored is None or stored.target is not TargetState.STOPPED:
+            await one.live.put_tasks(name, [{"at": f"{step}-{n}"} for n in range(chance.randrange(4))])
+        case 0 if stored is not None and chance.random() < 0.3:
+            await one.live.put_connector(name, {**stored.config, "paused": str(step)})
+            await one.live.put_target_state(name, TargetState.PAUSED)
         case 0 if stored is not None:
             await one.live.put_connector(name, {**stored.config, "step": str(step // 20)})
             if stored.target is TargetState.STARTED:
                 await one.live.put_tasks(name, stored.tasks)
-        case 1 | 2 if stored is None or stored.target is not TargetState.STOPPED:
-            await one.live.put_tasks(name, [{"at": f"{step}-{n}"} for n in range(chance.randrange(4))])
         case 3 if stored is not None:
             target = chance.choice(list(TargetState))
             if target is TargetState.STOPPED:

@@ -74,6 +74,20 @@ async def test_the_connector_continues_as_before(rig: Rig, target: TargetState) 
     next_changes.close()
 
 
+async def test_tasks_of_an_earlier_config_are_not_restored(rig: Rig) -> None:
+    """They would count as those of the present config, which may allow fewer of them."""
+    await rig.configs.put_target_state("a", TargetState.PAUSED)
+    stored = rig.configs.connector("a")
+    assert stored is not None
+    await rig.configs.put_connector("a", {**stored.config, "tasks.max": "1"})
+    next_changes = await rig.interrupted()
+    assert await next_changes.finish()
+    assert rig.shown() == (TargetState.PAUSED, 0)
+    await rig.configs.put_target_state("a", TargetState.STARTED)
+    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
+    next_changes.close()
+
+
 @pytest.mark.parametrize("key", [b"commit-a", b"target-state-a"])
 async def test_a_connector_that_could_not_be_started_again_starts_later(rig: Rig, key: bytes) -> None:
     """The worker is killed while it starts the connector again."""
