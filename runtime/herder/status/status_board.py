@@ -89,11 +89,11 @@ class StatusBoard:
                     self.task(TaskId(name, unit), own.state, own.version, own.trace)
 
     def _is_outdated(self, last: StatusRecord | None) -> bool:
-        """Whether the status of a unit that this worker owns is that of an earlier owner, or was removed by one."""
-        if last is None:
+        """Whether the status of a unit that this worker owns and reports in another state than UNASSIGNED is that of an
+        earlier owner, was removed by one, or is that of a leader that took this worker for ended."""
+        if last is None or last.state is State.UNASSIGNED:
             return True
-        is_earlier = last.state is State.UNASSIGNED or last.generation < self._generation
-        return last.worker_id != self._worker_id and is_earlier
+        return last.worker_id != self._worker_id and last.generation < self._generation
 
     def lost(self, name: str, task: int | None, last: StatusRecord) -> None:
         """Report UNASSIGNED for a connector or task whose worker has ended. The status still names that worker, which

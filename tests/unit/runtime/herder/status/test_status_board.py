@@ -137,3 +137,18 @@ async def test_a_worker_reports_again_what_a_worker_of_an_earlier_generation_has
     ours = StatusRecord(State.RUNNING, None, "w:1", 3, "1")
     assert statuses.connector_status("c") == ours
     assert statuses.task_statuses("c") == {0: ours, 1: later, 2: ours}
+
+
+async def test_a_worker_that_was_taken_for_ended_reports_its_units_again() -> None:
+    """A leader that was frozen reports them as UNASSIGNED in this worker's name, after this worker has joined again."""
+    statuses = StatusStore(TestLogs(), topic("statuses"))
+    board = StatusBoard(statuses, EventLog(), "w:1", Secrets(), lambda name: None)
+    board.joined(3)
+    board.connector("c", State.RUNNING, "1")
+    board.task(TaskId("c", 0), State.PAUSED, "1")
+    lost = StatusRecord(State.UNASSIGNED, None, "w:1", 2, "1")
+    statuses.put_connector("c", lost)
+    statuses.put_task(TaskId("c", 0), lost)
+    board.report_again("c", lambda unit: True)
+    assert statuses.connector_status("c") == StatusRecord(State.RUNNING, None, "w:1", 3, "1")
+    assert statuses.task_statuses("c")[0] == StatusRecord(State.PAUSED, None, "w:1", 3, "1")
