@@ -24,6 +24,9 @@ class Checks:
         """Committed records, or puts of a sink, by connector."""
         self.configs: dict[str, ConfigStore] = {}
         """The config stores of the workers that run now."""
+        self.unrevised: set[str] = set()
+        """Connectors whose task configs an older worker has sent: the leader cannot tell if they are those of a deleted
+        one."""
 
     # tasks
 
@@ -32,7 +35,7 @@ class Checks:
         name."""
         model, stored = self._models[spec.connector], self.configs[worker].connector(spec.connector)
         version, known = int(spec.config.get("version", 0)), int(stored.config.get("version", 0)) if stored else 0
-        if version < model.created <= known:
+        if version < model.created <= known and spec.connector not in self.unrevised:
             self._trace.violated(f"{worker} starts {spec.id} of the deleted connector, version {version}")
 
     def started(self, run: TaskRun) -> None:
@@ -70,7 +73,9 @@ class Checks:
         """Readers of committed records see these records now."""
         if topic == "configs":
             for record in records:
-                self._stored((record.key or b"").decode(), record.value)
+                key, value = (record.key or b"").decode(), record.value
+                self._trace.add(f"config topic, {record.offset}: {key} {'is removed' if value is None else value!r}")
+                self._stored(key, value)
         if topic == "statuses":
             for record in records:
                 self._trace.add(f"status topic: {(record.key or b'').decode()} {_state(record.value)}")

@@ -12,11 +12,13 @@ from runtime.config.exactly_once import leader_transactional_id
 from runtime.config.secret_values import Secrets
 from runtime.kafka.group.group_member import GroupMember, Times
 from runtime.rest.forwarding.leader_client import LeaderClient
+from runtime.rest.forwarding.worker_clients import PeerResponse
 from runtime.rest.security.security import protection
 from runtime.worker.assembly import WorkerParts, assemble
 from runtime.worker.outside import Outside
 from runtime.worker.worker import Worker, _nothing
 from runtime.worker.worker_storage import WorkerStorage
+from tests.simulation.checks import Checks
 from tests.simulation.choices import Choices
 from tests.simulation.coordinator import Coordinator
 from tests.simulation.engine import SimEngine
@@ -150,7 +152,7 @@ class SimWorker:
         parts = self.parts = assemble(config, self.url, storage, Secrets(), self._outside(process))
         world.slots.checks.configs[self.name] = parts.configs
         if older:
-            _without_revisions(parts.between_workers.leader)
+            _without_revisions(parts.between_workers.leader, world.slots.checks)
         guarded = protection(config.originals, [self.name]).wrap(parts.api, False, parts.between_workers.callers)
         world.web.listeners[f"{self.name}:{PORT}"] = Listener(process, guarded)
         self._worker = Worker(config, cast(Any, _Rest(self)), lambda *_: storage, _nothing, Secrets())
@@ -206,10 +208,15 @@ class SimWorker:
         )
 
 
-def _without_revisions(leader: LeaderClient) -> None:
+def _without_revisions(leader: LeaderClient, checks: Checks) -> None:
     """An older worker does not tell the leader from which revision of a configuration it has generated task configs."""
     send = leader._send
-    leader._send = lambda method, name, what, body, query="": send(method, name, what, body)  # type: ignore[method-assign]
+
+    async def send_without(method: str, name: str, what: str, body: bytes, query: str = "") -> PeerResponse:
+        checks.unrevised.add(name)
+        return await send(method, name, what, body)
+
+    leader._send = send_without  # type: ignore[method-assign]
 
 
 @dataclass
