@@ -86,16 +86,18 @@ class Checks:
     def _source(self, value: Mapping[str, Any]) -> None:
         name, part, number, version = value["c"], value["p"], value["n"], int(value["v"])
         model = self._models[name]
+        order = model.orders.get(version, -1)
         self.records[name] = self.records.get(name, 0) + 1
         if self._exactly_once:
             self._exactly(model, part, number, value)
-            if version < model.newest:
-                self._trace.violated(f"{value['run']} with version {version} writes after version {model.newest}")
+            if order < model.newest:
+                newest = next(one for one, at in model.orders.items() if at == model.newest)
+                self._trace.violated(f"{value['run']} with version {version} writes after version {newest}")
         elif not model.positions.at_least(part, number) and _number(value["run"]) > model.outdated:
             # An older run may have sent the record before the positions were changed: nothing fences its producer.
             self._trace.violated(f"records of {name} are lost before {part}/{number}, {value['run']}")
-        if version > model.newest:
-            model.newest = version
+        if order > model.newest:
+            model.newest = order
             self._trace.add(f"{name} writes records of version {version}")
 
     def _exactly(self, model: Connector, part: int, number: int, value: Mapping[str, Any]) -> None:

@@ -148,9 +148,9 @@ class Coordinator:
     def _rebalance_over(self, generation: int) -> None:
         if self._state != "joining" or generation != self._generation:
             return
-        for name, member in list(self._members.items()):
-            if member.joining is None or member.joining.done():
-                self._remove(name, "did not join in time")
+        late = [name for name, one in self._members.items() if one.joining is None or one.joining.done()]
+        for name in late:  # the last removal completes the join of all others
+            self._remove(name, "did not join in time")
 
     def _try_complete(self) -> None:
         members = self._members

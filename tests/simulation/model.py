@@ -113,7 +113,7 @@ class Connector:
 
     name: str
     positions: Positions = field(default_factory=Positions)
-    newest: int = -1  # version of the newest records
+    newest: int = -1  # the order of the version of the newest records
     latest_run: int = 0  # of its tasks
     outdated: int = 0  # the latest run when its positions were changed last
     created: int = 0  # version with which the connector was created
@@ -122,6 +122,8 @@ class Connector:
     configs_under_way: dict[str | None, Outcome] = field(default_factory=dict)
     targets_under_way: dict[str | None, Outcome] = field(default_factory=dict)
 
+    orders: dict[int, int] = field(default_factory=dict)
+    """How many configurations had been written before each version: a request that was slow may follow later ones."""
     written: set[str | None] = field(default_factory=set)  # configurations written since the last request was sent
 
     def writes_config(self, version: str | None) -> str | None:
@@ -130,6 +132,8 @@ class Connector:
             if self.config is None and version is not None:
                 self.created = int(version)
             self.config = version
+            if version is not None:
+                self.orders[int(version)] = 1 + max(self.orders.values(), default=-1)
             return None
         return f"config {version} of {self.name} is written, but {self.config} is in force, {self.configs_under_way}"
 
