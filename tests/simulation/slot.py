@@ -161,6 +161,8 @@ class SimSlot:
         elif op == "stack":
             run.say("stack", number=message["number"], stack="", call="", seconds=0.0)
         run.wake.set()
+        if (run.stopping or run.revoked) and run.confirmed is not None and not run.confirmed.done():
+            run.confirmed.set_exception(HandedBack("stopped before its start was confirmed"))
 
     async def _run(self, run: TaskRun) -> None:
         """As TaskThread and TaskRunner: the last report is the end, unless the lease is over."""
