@@ -112,6 +112,8 @@ class ExactlyOnce(_Source):
 
     async def _confirmed(self) -> Sequence[dict[str, Any]]:
         run = self._run
+        if run.stopping:
+            raise HandedBack("stopped before its start was confirmed")
         run.confirmed = asyncio.get_running_loop().create_future()
         run.say("confirm_start", number=run.key[2])
         try:
