@@ -86,12 +86,12 @@ def _check(part: _Part, alias: str, config: Config, registry: PluginRegistry, fi
 
 def _keys(part: _Part, alias: str, group: str, registry: PluginRegistry, plugin: Plugin | None) -> ConfigDef:
     prefix, lower = f"{part.name}.{alias}", part.label.lower()
-    candidates = tuple(p.cls for p in registry.of_kind(part.kind))
+    classes = FixedRecommender(registry.recommended(part.kind))
     version = plugin.version if plugin is not None else None
     return ConfigDef(
         ConfigKey(
             f"{prefix}.type", ConfigType.CLASS, doc=f"Class of the {lower} {alias}.", group=group, order_in_group=0,
-            width=Width.LONG, display_name=f"{part.label} type for {alias}", recommender=FixedRecommender(candidates),
+            width=Width.LONG, display_name=f"{part.label} type for {alias}", recommender=classes,
         ),
         ConfigKey(
             f"{prefix}.plugin.version", ConfigType.STRING, version, doc=f"Accepted versions of the {lower} {alias}.",

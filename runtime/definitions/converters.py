@@ -93,7 +93,7 @@ def choose(which: str, config: Mapping[str, str | None], default: str, registry:
         plugin,
         worker.cls if worker is not None else default,
         worker.version if worker is not None else None,
-        tuple(p.cls for p in registry.of_kind(kind)),
+        registry.recommended(kind),
         tuple(registry.versions(plugin.cls)) if plugin is not None else (),
     )
 

@@ -208,6 +208,11 @@ class PluginRegistry:
             if kind in versions[0].kinds and versions[0].listed
         ]
 
+    def recommended(self, kind: PluginType) -> tuple[str, ...]:
+        """The classes that a validation recommends for a key of this type: those that Apache's worker would recommend
+        with the same plugin path."""
+        return tuple(plugin.cls for plugin in self.of_kind(kind) if plugin.cls not in _OWN)
+
     def entries(self, connectors_only: bool) -> list[dict[str, str]]:
         """The response of GET /connector-plugins, ordered by type, class name and version."""
         kinds = CONNECTORS if connectors_only else tuple(PluginType)

@@ -265,9 +265,9 @@ async def test_a_group_without_rights_hides_only_its_own_lag_from_the_console(se
     sinks = [Connector(name, "sink", config={"topics": known}) for name in (known, hidden)]
     found = of_sinks(brokers, sinks)
     assert found[known] == GroupLag(0, 0)
-    assert isinstance(found[hidden], HeadraceError) and "Group authorization failed" in str(found[hidden])
+    assert isinstance(found[hidden], HeadraceError) and "GROUP_AUTHORIZATION_FAILED" in str(found[hidden])
     ends = brokers.ends_or_errors([(known, 0), (hidden, 0)])
-    assert ends[known, 0] == 0 and "Topic authorization failed" in str(ends[hidden, 0])
+    assert ends[known, 0] == 0 and "TOPIC_AUTHORIZATION_FAILED" in str(ends[hidden, 0])
 
 
 async def test_previews_require_the_read_role(secured: SecuredBroker) -> None:
