@@ -15,6 +15,7 @@ import orjson
 from runtime.api.config.definition import ConfigType
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.schema import Schema
+from runtime.converters.avro.columns import MIN_RECORDS, ColumnReader, ColumnWriter, column_reader, column_writer
 from runtime.converters.avro.read import ToConnect, connect_schema
 from runtime.converters.avro.schema import AvroSchemas
 from runtime.converters.avro.target import TargetSchema
@@ -55,7 +56,8 @@ class AvroFormat(Format):
             codec.parse(json.loads(text))
         parsed = codec.parse(native.parsed if target is None else json.loads(target.text))
         convert = value_writer(schema, TargetSchema(parsed, codec.named, own=target is None))
-        return AvroEncoder(parsed, convert, target is None and is_plain(schema))
+        plain = target is None and is_plain(schema)
+        return AvroEncoder(parsed, convert, plain, column_writer(schema, parsed) if plain else None)
 
     def decoder(self, schema: RegisteredSchema, path: Sequence[int]) -> AvroDecoder:
         document, named = json.loads(schema.text), [json.loads(text) for text in schema.references.values()]
@@ -63,7 +65,8 @@ class AvroFormat(Format):
         codec = UnionCodec()
         for other in named:
             codec.parse(other)
-        return AvroDecoder(connect, convert, codec.parse(document))
+        parsed = codec.parse(document)
+        return AvroDecoder(connect, convert, parsed, column_reader(parsed) if convert is None else None)
 
 
 class AvroConverter(ConfluentConverter):
@@ -81,17 +84,21 @@ class AvroEncoder:
 
     path: Sequence[int] = ()
 
-    def __init__(self, parsed: Any, convert: FromConnect | None, plain: bool) -> None:
+    def __init__(self, parsed: Any, convert: FromConnect | None, plain: bool, columns: ColumnWriter | None) -> None:
         """`plain`: rows of a batch need no conversion; those that are refused are then converted one by one."""
         from fastavro import schemaless_writer
 
         self._convert, self._parsed, self._write = convert, parsed, schemaless_writer
-        self._convert_rows = None if plain else convert
+        self._convert_rows, self._columns = None if plain else convert, columns
 
     def write(self, value: Any) -> bytes:
         return self._written(value if self._convert is None else self._convert(value))
 
     def write_batch(self, values: ValueBatch) -> list[bytes]:
+        if self._columns is not None and values.count >= MIN_RECORDS:
+            written = self._columns.write(values)
+            if written is not None:
+                return written
         rows = values.rows if self._convert_rows is None else map(self._convert_rows, values.rows)
         return list(map(self._written, rows))
 
@@ -104,15 +111,18 @@ class AvroEncoder:
 class AvroDecoder:
     """Reads the values of one registered schema."""
 
-    def __init__(self, schema: Schema, convert: ToConnect | None, parsed: Any) -> None:
+    def __init__(self, schema: Schema, convert: ToConnect | None, parsed: Any, columns: ColumnReader | None) -> None:
         from fastavro import schemaless_reader
 
         self.schema, self.name = schema, schema.name
         self._convert, self._parsed, self._read = convert, parsed, schemaless_reader
+        self._columns = columns
 
     def read(self, data: bytes) -> Any:
         value = self._read(io.BytesIO(data), self._parsed, None)
         return value if self._convert is None else self._convert(value)
 
     def read_batch(self, data: Sequence[bytes]) -> ValueBatch:
+        if self._columns is not None and len(data) >= MIN_RECORDS:
+            return ValueBatch.struct(self.schema, self._columns.read(data), len(data))
         return ValueBatch(self.schema, [self.read(message) for message in data])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from runtime.api.data.arrow_column import arrow_array
 from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch, value_types
 from runtime.api.data.schema import Schema, Type
 from runtime.api.data.schema_cache import SchemaCache
@@ -58,16 +59,10 @@ def _without_fields(count: int) -> Any:
 def typed_array(column: Column, field: Any) -> Any:
     """The values of a field as Arrow's type of the field. One of CONVERSION_ERRORS; DataError for a null that is not
     allowed."""
-    array = _array(column, field.type)
+    array = arrow_array(column, field.type)
     if not field.nullable and array.null_count:
         raise DataError(f"The required field {field.name} is null")
     return array
-
-
-def _array(column: Column, kind: Any) -> Any:
-    if type(column) is ConstantColumn:
-        return pa.repeat(pa.scalar(column.value, kind), len(column))
-    return pa.array(column, kind, from_pandas=False)
 
 
 def _columns(values: ValueBatch) -> Mapping[str, Column]:
