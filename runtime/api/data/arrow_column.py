@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.columns import Column, ConstantColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+MIN_RECORDS = 10
+"""Messages of smaller batches are read and written faster one by one."""
 
 
 class ArrowColumn(Sequence[Any]):
@@ -48,6 +52,22 @@ class ArrowColumn(Sequence[Any]):
 
     def __getitem__(self, index: Any) -> Any:
         return self.values[index]
+
+
+def arrow_columns(
+    read: Callable[[], pa.RecordBatch], converts: Mapping[str, Callable[[Any], Any] | None]
+) -> dict[str, Column]:
+    """The columns of these names in what a native reader has read; ValueError if it cannot read its input."""
+    try:
+        batch = read()
+    except Exception:
+        raise
+    except BaseException as e:
+        if type(e).__name__ == "PanicException":  # of a library in Rust: not an Exception
+            raise ValueError(str(e)) from None
+        raise
+    batch.validate(full=True)  # texts must be UTF-8
+    return {name: ArrowColumn(batch.column(name), convert) for name, convert in converts.items()}
 
 
 def arrow_array(column: Column, kind: pa.DataType) -> pa.Array:

@@ -13,9 +13,10 @@ from typing import Any
 import orjson
 
 from runtime.api.config.definition import ConfigType
+from runtime.api.data.arrow_column import MIN_RECORDS
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.schema import Schema
-from runtime.converters.avro.columns import MIN_RECORDS, ColumnReader, ColumnWriter, column_reader, column_writer
+from runtime.converters.avro.columns import AvroColumnReader, AvroColumnWriter, column_reader, column_writer
 from runtime.converters.avro.read import ToConnect, connect_schema
 from runtime.converters.avro.schema import AvroSchemas
 from runtime.converters.avro.target import TargetSchema
@@ -84,7 +85,7 @@ class AvroEncoder:
 
     path: Sequence[int] = ()
 
-    def __init__(self, parsed: Any, convert: FromConnect | None, plain: bool, columns: ColumnWriter | None) -> None:
+    def __init__(self, parsed: Any, convert: FromConnect | None, plain: bool, columns: AvroColumnWriter | None) -> None:
         """`plain`: rows of a batch need no conversion; those that are refused are then converted one by one."""
         from fastavro import schemaless_writer
 
@@ -111,7 +112,9 @@ class AvroEncoder:
 class AvroDecoder:
     """Reads the values of one registered schema."""
 
-    def __init__(self, schema: Schema, convert: ToConnect | None, parsed: Any, columns: ColumnReader | None) -> None:
+    def __init__(
+        self, schema: Schema, convert: ToConnect | None, parsed: Any, columns: AvroColumnReader | None
+    ) -> None:
         from fastavro import schemaless_reader
 
         self.schema, self.name = schema, schema.name

@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from runtime.api.data.arrow_column import ArrowColumn, arrow_array
+from runtime.api.data.arrow_column import ArrowColumn, arrow_array, arrow_columns
 from runtime.api.data.columns import Column, ValueBatch, value_types
 from runtime.api.data.schema import Schema, Type
 from runtime.converters.avro.names import Avro, is_null
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-MIN_RECORDS = 10
-"""Smaller batches are faster with fastavro."""
 
 _FromArrow = Callable[[Any], Any]
 _PYTHON: dict[Type, set[type]] = {
@@ -38,7 +35,7 @@ class _Unsupported(Exception):
     """pyruhvro does not read a type as fastavro does."""
 
 
-class ColumnReader:
+class AvroColumnReader:
     """Reads records of one schema."""
 
     def __init__(self, text: str, converts: Mapping[str, _FromArrow | None]) -> None:
@@ -48,15 +45,10 @@ class ColumnReader:
         """A column for each field; ValueError if a message is malformed."""
         from pyruhvro import deserialize_array
 
-        batch = deserialize_array(list(data), self._text)
-        batch.validate(full=True)  # texts must be UTF-8
-        return {
-            name: ArrowColumn(column, convert)
-            for column, (name, convert) in zip(batch.columns, self._converts.items(), strict=True)
-        }
+        return arrow_columns(lambda: deserialize_array(list(data), self._text), self._converts)
 
 
-class ColumnWriter:
+class AvroColumnWriter:
     """Writes structs of one schema, whose fields are numbers, texts and truth values."""
 
     def __init__(self, schema: Schema, text: str) -> None:
@@ -89,7 +81,7 @@ class ColumnWriter:
         return arrow_array(column, field.type)
 
 
-def column_reader(parsed: Avro) -> ColumnReader | None:
+def column_reader(parsed: Avro) -> AvroColumnReader | None:
     """A reader for a schema that fastavro has parsed; None if pyruhvro does not read it in the same way, or is not
     installed."""
     if not _installed() or not isinstance(parsed, dict) or parsed["type"] != "record" or not parsed["fields"]:
@@ -99,12 +91,12 @@ def column_reader(parsed: Avro) -> ColumnReader | None:
         converts = {field["name"]: reading.of(field["type"]) for field in parsed["fields"]}
     except _Unsupported:
         return None
-    return ColumnReader(_text(parsed), converts)
+    return AvroColumnReader(_text(parsed), converts)
 
 
-def column_writer(schema: Schema, parsed: Avro) -> ColumnWriter | None:
+def column_writer(schema: Schema, parsed: Avro) -> AvroColumnWriter | None:
     """A writer for structs of a schema that fastavro has parsed; None if pyruhvro is not installed."""
-    return ColumnWriter(schema, _text(parsed)) if _installed() and schema.fields else None
+    return AvroColumnWriter(schema, _text(parsed)) if _installed() and schema.fields else None
 
 
 def _installed() -> bool:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from runtime.api.data.arrow_column import MIN_RECORDS
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.schema import Schema, Type
 from runtime.api.errors import DataError
+from runtime.converters.protobuf.columns import column_reader
 from runtime.converters.protobuf.descriptors import Descriptors, message_class
 from runtime.converters.protobuf.known import WRAPPERS_FILE
 from runtime.converters.protobuf.options import OPTIONS, ProtobufOptions, protobuf_options
@@ -115,11 +117,14 @@ class ProtobufDecoder:
         self.schema, fields = reader.root(descriptor)
         self._fields: list[MessageField] = [] if callable(fields) else fields
         self._read: Get = fields if callable(fields) else struct_reader(fields)
+        self._columns = column_reader(descriptor, self._fields)
 
     def read(self, data: bytes) -> Any:
         return self._read(self._parse(data))
 
     def read_batch(self, data: Sequence[bytes]) -> ValueBatch:
+        if self._columns is not None and len(data) >= MIN_RECORDS:
+            return ValueBatch.struct(self.schema, self._columns.read(data), len(data))
         messages = list(map(self._parse, data))
         if not self._fields:
             return ValueBatch(self.schema, list(map(self._read, messages)))

@@ -36,11 +36,13 @@ _WRAPPED = {
 
 
 class MessageField(NamedTuple):
-    """A field of a struct: its schema, and a function that gets its value from a message."""
+    """A field of a struct: its schema, and a function that gets its value from a message. `is_plain`: its value is that
+    of the message's field, null only if a field with presence is not set."""
 
     name: str
     schema: Schema
     get: Get
+    is_plain: bool = False
 
 
 class _Part(NamedTuple):
@@ -110,6 +112,7 @@ class MessageReader:
 
     def _field(self, field: Any, in_union: bool = False) -> MessageField:
         part = self._part(field)
+        is_plain = part.convert is None and field.type != _MESSAGE
         is_map = part.schema.type is Type.MAP
         if field.is_repeated and not is_map:
             part = _array(part)
@@ -127,19 +130,22 @@ class MessageReader:
             name = field.message_type.full_name
             if name in self._known and self._known[name].schema.parameters == ():
                 self._known[name] = part._replace(schema=schema)  # as Confluent's converter, whose builder keeps it
-        return MessageField(str(field.name), schema, self._get(field, part.convert))
+        is_plain &= field.is_repeated or self._always_has_value(field) != field.has_presence
+        return MessageField(str(field.name), schema, self._get(field, part.convert), is_plain)
 
     def _get(self, field: Any, convert: ToConnect | None) -> Get:
         name = str(field.name)
         value = attrgetter(name)
         if field.is_repeated:
             return value if convert is None else lambda message: convert(value(message))
-        always = self._options.generate_struct_for_nulls or (field.type != _MESSAGE and not self._is_optional(field))
-        if always:
+        if self._always_has_value(field):
             return value if convert is None else lambda message: convert(value(message))
         if convert is None:
             return lambda message: value(message) if message.HasField(name) else None
         return lambda message: convert(value(message)) if message.HasField(name) else None
+
+    def _always_has_value(self, field: Any) -> bool:
+        return self._options.generate_struct_for_nulls or (field.type != _MESSAGE and not self._is_optional(field))
 
     def _is_optional(self, field: Any) -> bool:
         if field.containing_oneof is not None:
