@@ -242,7 +242,7 @@ def _write_texts(column: Column) -> list[Part] | None:
 
 def _numbers(column: Column) -> list[Part]:
     """The JSON of values without commas: numbers, booleans, null."""
-    return [orjson.dumps(column)[1:-1].split(b",")]
+    return [orjson.dumps(column, default=list)[1:-1].split(b",")]
 
 
 _BETWEEN = "\x7f"  # JSON does not escape this character, and texts seldom contain it
