@@ -19,11 +19,12 @@ from runtime.api.data.columns import (
     selected,
 )
 from runtime.api.data.record import Headers, SinkRecord, SourceRecord
+from runtime.api.data.topic_column import WithTopics
 
 RecordT = TypeVar("RecordT", SourceRecord, SinkRecord)
 
 
-class _Batch(Sequence[RecordT], Generic[RecordT]):
+class _Batch(WithTopics, Sequence[RecordT], Generic[RecordT]):
     """A sequence of records, created on first access, and their values, keys and headers as columns."""
 
     values: ValueBatch
@@ -32,27 +33,6 @@ class _Batch(Sequence[RecordT], Generic[RecordT]):
     places: Sequence[int] = ()
     """Indices of the records in the batch that was split or from which this one was derived; empty for others."""
     _records: list[RecordT] | None = None
-    _topics: Column
-
-    @property
-    def topic(self) -> str:
-        """The topic of all records; MixedBatchError if their topics differ."""
-        if type(self._topics) is not ConstantColumn:
-            raise MixedBatchError
-        topic: str = self._topics.value
-        return topic
-
-    @topic.setter
-    def topic(self, topic: str) -> None:
-        self._topics = ConstantColumn(topic, len(self))
-
-    def topics(self) -> Column:
-        """The topic of each record."""
-        return self._topics
-
-    def route(self, topics: Column) -> None:
-        """Sets the topic of each record."""
-        self._topics = topics
 
     def copy(self) -> Self:
         """A shallow copy, whose attributes may be assigned."""

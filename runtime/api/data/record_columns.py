@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from runtime.api.data.columns import Column, ConstantColumn, Derived, MixedBatchError, ValueBatch, constant_if_equal
+from runtime.api.data.columns import Column, Derived, MixedBatchError, ValueBatch, constant_if_equal
 from runtime.api.data.record import Headers, SinkRecord, SourceRecord
+from runtime.api.data.topic_column import WithTopics
 
 RecordT = TypeVar("RecordT", SourceRecord, SinkRecord)
 
 
-class ColumnsOfRecords:
+class ColumnsOfRecords(WithTopics):
     """The metadata (BatchMetadata) and `values` of records of one kind (see kind_of())."""
 
     def __init__(self, records: Sequence[SourceRecord] | Sequence[SinkRecord]) -> None:
@@ -20,27 +21,10 @@ class ColumnsOfRecords:
         self.values = ValueBatch(first.value_schema, [record.value for record in records])
         self.keys = ValueBatch(first.key_schema, constant_if_equal([record.key for record in records]))
         self.headers: Sequence[Headers | None] = [record.headers for record in records]
-        self._topics: Column = constant_if_equal([record.topic for record in records])
+        self._topics = constant_if_equal([record.topic for record in records])
 
-    @property
-    def topic(self) -> str:
-        """The topic of all records; MixedBatchError if their topics differ."""
-        if type(self._topics) is not ConstantColumn:
-            raise MixedBatchError
-        topic: str = self._topics.value
-        return topic
-
-    @topic.setter
-    def topic(self, topic: str) -> None:
-        self._topics = ConstantColumn(topic, len(self._records))
-
-    def topics(self) -> Column:
-        """The topic of each record."""
-        return self._topics
-
-    def route(self, topics: Column) -> None:
-        """Sets the topic of each record."""
-        self._topics = topics
+    def __len__(self) -> int:
+        return len(self._records)
 
     def partitions(self) -> Column:
         """The Kafka partition of each record; None where it has not been chosen yet."""

@@ -29,7 +29,11 @@ class InexactError(Exception):
 def reader(schema: Schema, fill: bool) -> Reader:
     """A function that converts payloads; DataError if a payload is invalid. `fill`: nulls become the default."""
     read = _LOGICAL[schema.name](schema) if schema.name in _LOGICAL else _plain(schema, fill)
-    default = schema.default if fill else None
+    return with_nulls(schema, read, schema.default if fill else None)
+
+
+def with_nulls(schema: Schema, read: Reader, default: Any) -> Reader:
+    """`read`, and the default (or null, if there is none) for nulls; DataError for a null that is not allowed."""
     if default is not None or schema.optional:
         return lambda value: default if value is None else read(value)
     message = f"Invalid null value for required {schema.type.name} field"

@@ -10,7 +10,7 @@ from typing import Any
 from runtime.api.data.schema import Schema, Type
 from runtime.api.data.validate import BOUNDS
 from runtime.api.errors import DataError
-from runtime.converters.json.read import Reader, json_kind, scalar_reader
+from runtime.converters.json.read import Reader, json_kind, scalar_reader, with_nulls
 from runtime.converters.json_schema.names import is_union
 
 _MISSING: Any = object()
@@ -18,17 +18,7 @@ _MISSING: Any = object()
 
 def value_reader(schema: Schema) -> Reader:
     """A function that converts JSON; DataError for JSON that does not fit. It returns the default for null."""
-    read, default = _not_null(schema), schema.default
-    if default is not None or schema.optional:
-        return lambda value: default if value is None else read(value)
-    message = f"Invalid null value for required {schema.type.name} field"
-
-    def read_required(value: Any) -> Any:
-        if value is None:
-            raise DataError(message)
-        return read(value)
-
-    return read_required
+    return with_nulls(schema, _not_null(schema), schema.default)
 
 
 def _not_null(schema: Schema) -> Reader:
