@@ -15,6 +15,7 @@ from runtime.definitions.findings import Findings
 from runtime.definitions.sink import SINK_KEYS, check_topics
 from runtime.definitions.source import SOURCE_KEYS
 from runtime.definitions.text_only import unchecked, variables_of
+from runtime.java.discovery.worker_classes import refusal, refused
 from runtime.java.plugins.recognition import is_java_connector
 from runtime.plugins.registry import Plugin, PluginRegistry
 from runtime.plugins.versions import mismatch
@@ -50,6 +51,7 @@ def validate(
         check_topics(findings.values, given)
     _check_nulls(config, connector, findings)
     findings.add_own(connector.config_def, _own_values(connector, config, given))
+    _check_worker_classes(plugin, findings)
     for choice in (chosen[2], *chosen[:2]):  # headers first, as in Connect
         converters.check(choice, config, registry, findings)
     return findings.response(config["connector.class"] or "")
@@ -73,6 +75,7 @@ def validate_text(
     definition = findings.keys_of(cls)
     findings.add_null_errors([name for name, value in known.items() if value is None and name not in definition])
     findings.add_own(definition, definition.validate(known))
+    _check_worker_classes(plugin, findings)
     for choice in (chosen[2], *chosen[:2]):
         converters.check(choice, known, registry, findings)
     findings.leave_unchecked({key: config[key] for key in variables})
@@ -120,6 +123,12 @@ def _check_nulls(config: Config, connector: Connector, findings: Findings) -> No
     findings.add_null_errors(
         [name for name, value in config.items() if value is None and name not in connector.config_def]
     )
+
+
+def _check_worker_classes(plugin: Plugin, findings: Findings) -> None:
+    """A Java connector cannot run if it uses objects of Apache's worker."""
+    if names := refused(plugin.worker_classes):
+        findings.error("connector.class", refusal(plugin.cls, names))
 
 
 def _wrong_version(config: Config, plugin: Plugin, registry: PluginRegistry) -> str | None:

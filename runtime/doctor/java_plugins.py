@@ -10,6 +10,7 @@ from runtime.doctor.check_result import CheckResult, bad, note, ok
 from runtime.java.discovery.java_plugin import JavaPlugin, JavaPluginType
 from runtime.java.discovery.locations import class_path, is_archive, plugin_locations
 from runtime.java.discovery.scan import MissingServiceEntryError, PluginDiscovery, scan
+from runtime.java.discovery.worker_classes import refused, supports
 from runtime.java.host.install import HOST
 from runtime.java.jvm import jars
 from runtime.system.cache import cache_folder
@@ -76,8 +77,13 @@ def _plugins(elements: list[str], discovery: str) -> Iterator[CheckResult]:
 def _location(location: Path, plugins: list[JavaPlugin]) -> CheckResult:
     if not plugins:
         return note("plugins", f"{location} has jars without plugins", "check that the connector's own jar is there")
+    if without := {plugin.cls: names for plugin in plugins if (names := refused(plugin.worker_classes))}:
+        reasons = "; ".join(f"{cls} uses {', '.join(names)}" for cls, names in without.items())
+        return bad("plugins", f"{location}: {reasons}", "Headrace does not have these classes of Apache's worker")
     extensions = [plugin.cls for plugin in plugins if JavaPluginType.REST_EXTENSION in plugin.types]
     shown = f"{location}: {len(plugins)} Java plugins"
     if extensions:
         return note("plugins", f"{shown}, with REST extensions", f"{', '.join(extensions)} cannot run in Headrace")
+    if used := sorted({name for plugin in plugins for name in plugin.worker_classes}):
+        shown += f"; used of Apache's worker: {', '.join(f'{name} ({text})' for name, text in supports(used).items())}"
     return ok("plugins", shown)

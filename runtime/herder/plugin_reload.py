@@ -26,8 +26,8 @@ class ReloadingHost(Protocol):
     async def reload(self, name: str | None = None) -> PluginCatalog:
         """Scan the folders again, and use the plugins found; `name` limits the plugins that are replaced."""
 
-    async def details(self) -> list[dict[str, str]]:
-        """Every plugin with its type, version, language, and origin."""
+    async def details(self) -> list[dict[str, Any]]:
+        """Every plugin with its type, version, language, origin, and classes of Apache's worker that it uses."""
 
     async def revision(self, config: dict[str, str]) -> str:
         """The revision of the plugins that a configuration selects. UnknownPluginError, ConfigError."""
@@ -66,9 +66,10 @@ class PluginReload:
         ]
         return {"plugins": plugins, "restarted": restarted, "missing": missing}
 
-    async def details(self) -> list[dict[str, str]]:
+    async def details(self) -> list[dict[str, Any]]:
         """Every plugin with its type, version, language (python, java), and origin: `from` is a jar, a file or folder,
-        an environment, or "bundled"."""
+        an environment, or "bundled". `worker_classes`, if any, are those of Apache's worker that the plugin uses, with
+        what it gets for them."""
         return await self._hosts.details()
 
     async def _revision(self, connector: str) -> str | None:

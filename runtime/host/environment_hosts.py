@@ -13,6 +13,7 @@ from runtime.api.errors import ConfigError
 from runtime.host.client import PluginHostClient
 from runtime.host.port import ConnectorInfo, HostError, HostListener, HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
+from runtime.java.discovery.worker_classes import supports
 from runtime.logs.formats import Scrub
 from runtime.model.environment import Environment
 from runtime.plugins.catalog import PluginCatalog
@@ -112,12 +113,19 @@ class EnvironmentHosts:
         for client in (self._base, *(host.client for host in self._hosts.values())):
             client.set_levels(levels)
 
-    async def details(self) -> list[dict[str, str]]:
-        """Every plugin with its type, version, language, and origin."""
-        plugins = details(await self.registry())
+    async def details(self) -> list[dict[str, Any]]:
+        """Every plugin with its type, version, language, and origin, and the classes of Apache's worker that it uses,
+        with what it gets for them."""
         return [
-            {"class": p.cls, "type": kind.value, "version": p.version, "language": p.language, "from": origin}
-            for kind, p, origin in plugins
+            {
+                "class": p.cls,
+                "type": kind.value,
+                "version": p.version,
+                "language": p.language,
+                "from": origin,
+                **({"worker_classes": supports(p.worker_classes)} if p.worker_classes else {}),
+            }
+            for kind, p, origin in details(await self.registry())
         ]
 
     async def revision(self, config: Config) -> str:

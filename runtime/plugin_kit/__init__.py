@@ -1,4 +1,5 @@
-"""The commands `headrace plugin new|list|test|run|install`, and the conformance suite for the tests of plugin authors.
+"""The commands `headrace plugin new|list|test|run|install|update|remove|lock`, and the conformance suite for the tests
+of plugin authors.
 
 A case is an example of a plugin; docs/plugins.md has one of each kind. In pytest:
 

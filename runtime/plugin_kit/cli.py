@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Writes, lists, tests and tries plugins: see docs/plugins.md.",
         allow_abbrev=False,
     )
-    verbs = parser.add_subparsers(metavar="new|list|test|run|install", required=True)
+    verbs = parser.add_subparsers(metavar="new|list|test|run|install|update|remove|lock", required=True)
     new = verbs.add_parser(
         "new",
         help="write a project with a working plugin",
@@ -96,20 +96,52 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--cluster", action="store_true", help="use the embedded cluster also with --records or --input")
     run.set_defaults(command=_run)
+    _add_installer(verbs)
+    return parser
+
+
+def _add_installer(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     install = verbs.add_parser(
         "install",
-        help="install a Java connector by its Maven coordinates",
+        help="install a Java connector by its Maven coordinates, or from an archive",
         description="Downloads a Java connector with its runtime dependencies into a folder of plugin.path: a jar by "
-        "GROUP:ARTIFACT:VERSION, a plugin archive by GROUP:ARTIFACT:VERSION:plugin@tar.gz or @zip.",
+        "GROUP:ARTIFACT:VERSION, a plugin archive by GROUP:ARTIFACT:VERSION:plugin@tar.gz or @zip. Or unpacks an "
+        "archive on this machine, such as one of Confluent Hub.",
     )
-    install.add_argument("coordinate", metavar="GROUP:ARTIFACT:VERSION[:CLASSIFIER][@EXTENSION]")
-    into = install.add_mutually_exclusive_group(required=True)
-    into.add_argument("--plugin-path", metavar="FOLDER", help="the folder to install into")
-    into.add_argument("--config", type=Path, metavar="FILE", help="use the first folder of a worker's plugin.path")
-    install.add_argument("--repository", metavar="URL", help="use this Maven repository")
-    install.add_argument("--offline", action="store_true", help="use only what was downloaded before")
+    what = install.add_mutually_exclusive_group(required=True)
+    what.add_argument("source", nargs="?", metavar="GROUP:ARTIFACT:VERSION[:CLASSIFIER][@EXTENSION]|FILE")
+    what.add_argument("--lock", type=Path, metavar="FILE", help="the plugins of a lock file, with exactly its jars")
     install.set_defaults(command=_install)
-    return parser
+    update = verbs.add_parser(
+        "update",
+        help="replace an installed Java connector by another version",
+        description="Installs the newest release of a plugin, or the version given, then removes the present one.",
+    )
+    update.add_argument("name", metavar="NAME", help="its folder in plugin.path, with or without the version")
+    update.add_argument("--version", metavar="VERSION", help="this version instead of the newest release")
+    update.set_defaults(command=_update)
+    remove = verbs.add_parser(
+        "remove",
+        help="remove an installed Java connector",
+        description="Removes the folder of a plugin that headrace plugin install has written.",
+    )
+    remove.add_argument("name", metavar="NAME", help="its folder in plugin.path, with or without the version")
+    remove.set_defaults(command=_remove)
+    lock = verbs.add_parser(
+        "lock",
+        help="write the installed Java connectors to a lock file",
+        description="Writes coordinates and checksums of the plugins that headrace plugin install has written, for "
+        "headrace plugin install --lock FILE on other machines.",
+    )
+    lock.add_argument("--output", type=Path, default=Path("plugins.lock"), metavar="FILE", help="plugins.lock")
+    lock.set_defaults(command=_lock)
+    for verb in (install, update, remove, lock):
+        into = verb.add_mutually_exclusive_group(required=True)
+        into.add_argument("--plugin-path", metavar="FOLDER", help="the folder of plugins")
+        into.add_argument("--config", type=Path, metavar="FILE", help="use the first folder of a worker's plugin.path")
+    for verb in (install, update):
+        verb.add_argument("--repository", metavar="URL", help="use this Maven repository")
+        verb.add_argument("--offline", action="store_true", help="use only what was downloaded before")
 
 
 def _count(text: str) -> int:
@@ -132,19 +164,43 @@ def _new(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _list(arguments: argparse.Namespace) -> int:
-    from runtime.plugin_kit.list_command import list_plugins, split_path, worker_path
+def _folders(arguments: argparse.Namespace) -> list[str]:
+    """The folders that --plugin-path or --config names."""
+    from runtime.plugin_kit.list_command import split_path, worker_path
 
-    folders = worker_path(arguments.config) if arguments.config else split_path(arguments.plugin_path)
-    return list_plugins(folders, arguments.own, arguments.json)
+    return worker_path(arguments.config) if arguments.config else split_path(arguments.plugin_path)
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    from runtime.plugin_kit.list_command import list_plugins
+
+    return list_plugins(_folders(arguments), arguments.own, arguments.json)
 
 
 def _install(arguments: argparse.Namespace) -> int:
-    from runtime.plugin_kit.install_command import install_plugin
-    from runtime.plugin_kit.list_command import split_path, worker_path
+    from runtime.plugin_kit.install_command import install_lock, install_plugin
 
-    folders = worker_path(arguments.config) if arguments.config else split_path(arguments.plugin_path)
-    return install_plugin(arguments.coordinate, folders, arguments.repository, arguments.offline)
+    more = _folders(arguments), arguments.repository, arguments.offline
+    return install_lock(arguments.lock, *more) if arguments.lock else install_plugin(arguments.source, *more)
+
+
+def _update(arguments: argparse.Namespace) -> int:
+    from runtime.plugin_kit.install_command import update_plugin
+
+    folders = _folders(arguments)
+    return update_plugin(arguments.name, arguments.version, folders, arguments.repository, arguments.offline)
+
+
+def _remove(arguments: argparse.Namespace) -> int:
+    from runtime.plugin_kit.install_command import remove_plugin
+
+    return remove_plugin(arguments.name, _folders(arguments))
+
+
+def _lock(arguments: argparse.Namespace) -> int:
+    from runtime.plugin_kit.install_command import write_lock
+
+    return write_lock(arguments.output, _folders(arguments))
 
 
 def _test(arguments: argparse.Namespace) -> int:

@@ -29,7 +29,12 @@ class PluginCatalog:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PluginCatalog:
         """The reverse of to_json()."""
-        plugins = [Plugin(**{**p, "kinds": tuple(map(PluginType, p["kinds"]))}) for p in data["plugins"]]
+        plugins = [
+            Plugin(**{
+                **p, "kinds": tuple(map(PluginType, p["kinds"])), "worker_classes": tuple(p.get("worker_classes", ())),
+            })
+            for p in data["plugins"]
+        ]  # fmt: skip
         environments = [parsed for e in data["environments"] if (parsed := Environment.from_json(e)) is not None]
         return cls(tuple(plugins), {environment.id: environment for environment in environments})
 

@@ -81,6 +81,7 @@ def _listed(plugins: Sequence[JavaPlugin]) -> Iterator[Plugin]:
                 language="java",
                 file=str(plugin.jar),
                 certain=plugin.version_is_certain,
+                worker_classes=plugin.worker_classes,
             )
 
 

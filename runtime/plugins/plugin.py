@@ -37,6 +37,7 @@ class Plugin:
     file: str = ""  # the jar of a Java plugin
     preferred: bool = False  # over a bundled plugin of the same class name
     certain: bool = True  # False: only the Java class itself knows its version
+    worker_classes: tuple[str, ...] = ()  # classes of Apache's worker that a Java plugin uses
 
     @property
     def package(self) -> str:

@@ -210,9 +210,18 @@ PluginResponse = TypedDict("PluginResponse", {"class": str, "type": str, "versio
 """An element of `GET /connector-plugins`; older workers have no versions."""
 
 PluginDetailsResponse = TypedDict(
-    "PluginDetailsResponse", {"class": str, "type": str, "version": str, "language": str, "from": str}
+    "PluginDetailsResponse",
+    {
+        "class": str,
+        "type": str,
+        "version": str,
+        "language": str,
+        "from": str,
+        "worker_classes": NotRequired[dict[str, str]],
+    },
 )
-"""An element of `GET /connector-plugins/details`; `from` is a jar, a folder, an environment or "bundled"."""
+"""An element of `GET /connector-plugins/details`; `from` is a jar, a folder, an environment or "bundled".
+`worker_classes` are those of Apache's worker that a Java plugin uses, with what it gets for them."""
 
 
 class KeyResponse(TypedDict):

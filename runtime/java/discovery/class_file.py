@@ -14,7 +14,10 @@ ACC_INTERFACE = 0x0200
 ACC_ABSTRACT = 0x0400
 
 _MAGIC = b"\xca\xfe\xba\xbe"
-_UTF8, _LONG, _DOUBLE = 1, 5, 6
+_UTF8, _LONG, _DOUBLE, _CLASS = 1, 5, 6, 7
+_MEMBERS = (9, 10, 11)
+_LDC, _WITH_CLASS = 0x12, (0x13, 0xBD, 0xC0, 0xC1, 0xC5)
+"""Instructions with a class: constants, new arrays, casts and `instanceof`. After `new` a constructor is called."""
 _ENTRY_BYTES = {3: 5, 4: 5, 7: 3, 8: 3, 9: 5, 10: 5, 11: 5, 12: 5, 15: 4, 16: 3, 17: 5, 18: 5, 19: 3, 20: 3}
 """Length of an entry of the constant pool by its tag, for tags of fixed length that fill one index."""
 
@@ -91,6 +94,37 @@ class ClassFile:
     def methods(self) -> tuple[ClassMember, ...]:
         return self._members[1]
 
+    def class_references(self) -> Iterator[str]:
+        """The classes that the class extends or implements, or that its code uses, arrays of them included. Those of
+        descriptors alone, and those that only share an outer class with one of them, are left out."""
+        owners: set[int] = set()
+        classes: list[int] = []
+        for index, at in enumerate(self._entries):
+            tag = self._data[at] if at else 0
+            if tag == _CLASS:
+                classes.append(index)
+            elif tag in _MEMBERS:
+                owners.add(self._u2(at + 1))
+        doubtful = self._nested - owners
+        code = b"".join(self.code(method) for method in self.methods) if doubtful else b""
+        for index in classes:
+            if index not in doubtful or _uses(code, index):
+                name = self._class_name(index)
+                yield name.lstrip("[").removeprefix("L").removesuffix(";") if name.startswith("[") else name
+
+    @cached_property
+    def _nested(self) -> set[int]:
+        """The entries of classes in the tables of nested classes, which lists also those that the code does not use."""
+        listed: set[int] = set()
+        for name, start, end in self._attributes(self._members[2]):
+            if name == "InnerClasses":
+                listed |= {self._u2(at + side) for at in range(start + 2, end, 8) for side in (0, 2)}
+            elif name == "NestMembers":
+                listed |= {self._u2(at) for at in range(start + 2, end, 2)}
+            elif name == "NestHost":
+                listed.add(self._u2(start))
+        return listed
+
     def code(self, method: ClassMember) -> bytes:
         """The bytecode of a method; empty for abstract and native methods."""
         attribute = method.attributes.get("Code", b"")
@@ -110,13 +144,14 @@ class ClassFile:
         )
 
     @cached_property
-    def _members(self) -> tuple[tuple[ClassMember, ...], tuple[ClassMember, ...]]:
+    def _members(self) -> tuple[tuple[ClassMember, ...], tuple[ClassMember, ...], int]:
+        """Fields, methods, and the position behind them."""
         try:
             fields, at = self._read_members(self._members_at)
-            methods, _ = self._read_members(at)
+            methods, end = self._read_members(at)
         except IndexError as error:
             raise ClassFormatError(f"the members of {self.name} are incomplete") from error
-        return fields, methods
+        return fields, methods, end
 
     def _read_members(self, at: int) -> tuple[tuple[ClassMember, ...], int]:
         members = []
@@ -154,6 +189,13 @@ class ClassFile:
 
     def _u2(self, at: int) -> int:
         return self._data[at] << 8 | self._data[at + 1]
+
+
+def _uses(code: bytes, index: int) -> bool:
+    """Whether the code seems to have an instruction with this class; other operands may look like one."""
+    return any(bytes([op]) + index.to_bytes(2) in code for op in _WITH_CLASS) or (
+        index < 256 and bytes([_LDC, index]) in code
+    )
 
 
 def _constant_pool(data: bytes) -> tuple[list[int], int]:

@@ -14,6 +14,7 @@ from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 from runtime.java.discovery.class_file import ClassFile, ClassFormatError
 from runtime.java.discovery.connect_api import FROM_WORKER, SUPER_TYPES, is_provided
+from runtime.java.discovery.worker_classes import is_worker_class, named_in, reached_from
 
 _LOCAL_HEADER = 30
 _MAX_ENTRY = 64 << 20  # bytes; a thousandth of it may be enough to fill the memory otherwise
@@ -136,6 +137,7 @@ class ClassIndex:
         self._classes: dict[str, ClassEntry] = {}
         self._ancestors: dict[str, frozenset[str]] = {}
         self._parsed: dict[str, ClassFile] = {}
+        self._naming: dict[str, frozenset[str]] = {}
         self.services: list[tuple[str, str]] = []
 
     def __enter__(self) -> ClassIndex:
@@ -186,6 +188,19 @@ class ClassIndex:
             self._parsed[name] = ClassFile(entry.archive.read(entry.entry))
         return self._parsed[name]
 
+    def worker_classes(self, name: str) -> tuple[str, ...]:
+        """The classes of Apache's worker that this class uses, directly or through other classes in its jar and in jars
+        that name such a class; libraries, with tens of thousands of classes, are not followed."""
+        if not self._naming:
+            return ()
+        followed = {self._classes[name].archive, *(self._classes[naming].archive for naming in self._naming)}
+
+        def read(used: str) -> ClassFile | None:
+            entry = self._classes.get(used)
+            return ClassFile(entry.archive.read(entry.entry)) if entry and entry.archive in followed else None
+
+        return reached_from(name, self._naming, read)
+
     def _read_classes(self, archive: Archive) -> None:
         classes: Mapping[str, ClassEntry] = self._classes
         for entry, data in archive.classes():
@@ -200,3 +215,5 @@ class ClassIndex:
                     (class_file.super_name, *class_file.interfaces) if class_file.super_name else class_file.interfaces
                 )
                 self._classes[class_file.name] = ClassEntry(archive, entry, parents)
+                if not is_worker_class(class_file.name) and (names := named_in(data)):
+                    self._naming[class_file.name] = names

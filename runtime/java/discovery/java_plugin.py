@@ -30,7 +30,7 @@ class JavaPlugin:
 
     `version` is None if only the class itself knows it. `version_is_certain` is False if the version comes from the
     manifest of the jar, while the class may compute another. `service_types` are the types for which the class has an
-    entry in META-INF/services.
+    entry in META-INF/services; `worker_classes` are those of Apache's worker that the plugin uses.
     """
 
     cls: str
@@ -40,6 +40,7 @@ class JavaPlugin:
     location: Path
     jar: Path
     service_types: tuple[JavaPluginType, ...]
+    worker_classes: tuple[str, ...] = ()
 
     def as_declared(self) -> JavaPlugin | None:
         """The plugin with the types that its service entries declare; None if it has no entry."""

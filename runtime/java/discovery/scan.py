@@ -180,6 +180,7 @@ def _plugins(index: ClassIndex, location: Path) -> Iterator[JavaPlugin]:
             yield JavaPlugin(
                 name, tuple(types), version.text, version.certain, location, index.archive_of(name).path,
                 tuple(kind for kind in types if (BASES[kind], name) in declared),
+                index.worker_classes(name),
             )  # fmt: skip
 
 

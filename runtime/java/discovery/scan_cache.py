@@ -15,7 +15,7 @@ from runtime import CONNECT_VERSION
 from runtime.java.discovery.java_plugin import JavaPlugin, JavaPluginType
 
 _log = logging.getLogger(__name__)
-_FORMAT = 2
+_FORMAT = 3
 """Raised when discovery would find other plugins in the same jars."""
 
 
@@ -71,6 +71,7 @@ def _entry(plugin: JavaPlugin) -> dict[str, Any]:
     return {
         "class": plugin.cls, "types": plugin.types, "version": plugin.version, "certain": plugin.version_is_certain,
         "jar": str(plugin.jar), "services": plugin.service_types,
+        "worker_classes": plugin.worker_classes,
     }  # fmt: skip
 
 
@@ -78,4 +79,5 @@ def _plugin(location: Path, entry: dict[str, Any]) -> JavaPlugin:
     return JavaPlugin(
         entry["class"], tuple(map(JavaPluginType, entry["types"])), entry["version"], entry["certain"], location,
         Path(entry["jar"]), tuple(map(JavaPluginType, entry["services"])),
+        tuple(entry["worker_classes"]),
     )  # fmt: skip

@@ -4,7 +4,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import org.apache.maven.model.Repository;
@@ -37,6 +40,7 @@ import org.eclipse.aether.resolution.ArtifactRequest;
 import org.eclipse.aether.resolution.ArtifactResult;
 import org.eclipse.aether.resolution.DependencyRequest;
 import org.eclipse.aether.resolution.DependencyResult;
+import org.eclipse.aether.resolution.VersionRangeRequest;
 import org.eclipse.aether.supplier.RepositorySystemSupplier;
 import org.eclipse.aether.transfer.AbstractTransferListener;
 import org.eclipse.aether.transfer.TransferCancelledException;
@@ -46,11 +50,13 @@ import org.eclipse.aether.util.repository.JreProxySelector;
 
 /**
  * Resolves one artifact, with its runtime dependencies if it is a jar, and prints lines of fields separated by tabs:
- * "file" with coordinate and path for each result, "got" with name and bytes for each download, "unreadable" with
- * coordinate and reason for each POM that Maven ignores, "error" with a message.
+ * "file" with coordinate and path for each result, "got" with name and bytes for each download, "part" with the bytes
+ * of all downloads once a second, "unreadable" with coordinate and reason for each POM that Maven ignores, "error" with
+ * a message, and after an error "version" with each version of the artifact, oldest first.
  *
  * Arguments: local repository, "online" or "offline", repository URL or "" for Maven's own default, the coordinate as
- * group:artifact:extension:classifier:version, and group:artifact patterns of what the worker provides.
+ * group:artifact:extension:classifier:version, and group:artifact patterns of what the worker provides. Instead of a
+ * version, "?" asks for the versions alone.
  */
 public class Resolver {
     public static void main(String[] arguments) throws Exception {
@@ -76,12 +82,23 @@ public class Resolver {
         String[] part = arguments[3].split(":", -1);
         Artifact artifact = new DefaultArtifact(part[0], part[1], part[3], part[2], part[4]);
         try {
-            if (part[2].equals("jar")) withDependencies(system, session, repositories, artifact);
+            if (part[4].equals("?")) {
+                session.setUpdatePolicy(RepositoryPolicy.UPDATE_POLICY_ALWAYS);
+                versions(system, session, repositories, artifact);
+            } else if (part[2].equals("jar")) withDependencies(system, session, repositories, artifact);
             else alone(system, session, repositories, artifact);
         } catch (Exception failure) {
             line("error", reason(failure), "");
+            if (!part[4].equals("?")) versions(system, session, repositories, artifact);
             System.exit(1);
         }
+    }
+
+    private static void versions(RepositorySystem system, DefaultRepositorySystemSession session, List repositories,
+            Artifact artifact) throws Exception {
+        VersionRangeRequest any = new VersionRangeRequest(artifact.setVersion("[0,)"), repositories, null);
+        List known = system.resolveVersionRange(session, any).getVersions();
+        for (int n = 0; n < known.size(); n++) line("version", known.get(n).toString(), "");
     }
 
     private static void alone(RepositorySystem system, DefaultRepositorySystemSession session, List repositories,
@@ -134,7 +151,9 @@ public class Resolver {
     /** Reports each finished download. Ends downloads that are larger, together, than a plugin is. */
     public static class Progress extends AbstractTransferListener {
         private final long largest;
+        private final Map parts = new HashMap();
         private long finished;
+        private long printed = System.nanoTime();
 
         public Progress(long largest) {
             this.largest = largest;
@@ -143,11 +162,19 @@ public class Resolver {
         public synchronized void transferProgressed(TransferEvent event) throws TransferCancelledException {
             if (finished + event.getTransferredBytes() > largest)
                 throw new TransferCancelledException("the files are larger than " + largest + " bytes");
+            parts.put(event.getResource().getResourceName(), Long.valueOf(event.getTransferredBytes()));
+            if (System.nanoTime() - printed > 1000000000L) {
+                printed = System.nanoTime();
+                long all = finished;
+                for (Iterator each = parts.values().iterator(); each.hasNext();) all += ((Long) each.next()).longValue();
+                line("part", String.valueOf(all), "");
+            }
         }
 
         public synchronized void transferSucceeded(TransferEvent event) {
             finished += event.getTransferredBytes();
             String name = event.getResource().getResourceName();
+            parts.remove(name);
             line("got", name.substring(name.lastIndexOf('/') + 1), String.valueOf(event.getTransferredBytes()));
         }
     }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
@@ -16,48 +16,69 @@ from runtime.java.discovery.locations import class_path
 from runtime.java.discovery.scan import scan_location
 from runtime.java.install.coordinate import Coordinate
 from runtime.java.install.errors import InstallError
+from runtime.java.install.local_archive import LocalArchive
+from runtime.java.install.record import PluginRecord, named
 from runtime.java.install.resolver import Repositories, resolve
 from runtime.java.install.unpack import unpack
 from runtime.system.process_folder import work_folder
 
-_RECORD = "headrace-plugin.json"
+Source = Coordinate | LocalArchive
+
+_WORKERS = re.compile(r"(kafka-clients|connect-api|connect-runtime|slf4j-(api|simple|reload4j|log4j12|nop))-\d.*\.jar")
+"""Jars of which plugins get the worker's classes, whatever their folder contains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A plugin's folder and the plugins in it. `is_new` is False if it was there before."""
+    """A plugin's folder and the plugins in it. `is_new` is False if it was there before. `left_out`: jars of an archive
+    whose classes plugins get from the worker."""
 
     folder: Path
     plugins: Sequence[JavaPlugin]
     is_new: bool
+    left_out: Sequence[str] = ()
 
 
 def install(
-    coordinate: Coordinate,
+    source: Source,
     into: Path,
     *,
     repositories: Repositories | None = None,
     progress: TextIO | None = None,
+    expected: Mapping[str, str] | None = None,
 ) -> Installed:
-    """Installs the plugin into its own folder below `into`, an element of `plugin.path`.
+    """Installs the plugin into its own folder below `into`, an element of `plugin.path`. `expected`: the jars that it
+    must have, as SHA-256 by path.
 
-    Does nothing if this coordinate is installed already. Raises InstallError, JavaError and JarsError.
+    Does nothing if this source is installed already. Raises InstallError, JavaError and JarsError.
     """
-    folder = into / coordinate.folder_name
+    folder = into / source.folder_name
     if folder.exists():
-        return Installed(folder, _existing(folder, coordinate), is_new=False)
+        return Installed(folder, _existing(folder, source, expected), is_new=False)
     repositories = repositories or Repositories()
-    files = resolve(coordinate, repositories, progress or sys.stderr)
+    files = [source.file] if isinstance(source, LocalArchive) else resolve(source, repositories, progress or sys.stderr)
     try:
         into.mkdir(parents=True, exist_ok=True)
         with work_folder(_staging(into)) as work:  # removes what a killed installation has left
-            fresh = work / coordinate.folder_name
-            plugins = _prepare(fresh, coordinate, files, repositories.largest)
+            fresh = work / source.folder_name
+            left_out = _fill(fresh, source, files, repositories.largest)
+            plugins = _checked(fresh, source, expected)
             fresh.rename(folder)
     except OSError as error:
-        raise InstallError(f"{coordinate} could not be installed in {folder}: {error}") from error
+        raise InstallError(f"{source} could not be installed in {folder}: {error}") from error
     moved = [replace(plugin, location=folder, jar=folder / plugin.jar.relative_to(fresh)) for plugin in plugins]
-    return Installed(folder, moved, is_new=True)
+    return Installed(folder, moved, is_new=True, left_out=left_out)
+
+
+def remove(name: str, into: Path) -> Path:
+    """Removes the folder of a plugin that this program has installed, and returns it. Raises InstallError."""
+    folder, _ = named(name, into)
+    try:
+        with work_folder(_staging(into)) as work:  # it disappears from plugin.path in one step
+            folder.rename(work / folder.name)
+    except OSError as error:
+        raise InstallError(f"{folder} could not be removed: {error}") from error
+    return folder
 
 
 def _staging(into: Path) -> Path:
@@ -67,36 +88,45 @@ def _staging(into: Path) -> Path:
     return parent if outside else into
 
 
-def _prepare(fresh: Path, coordinate: Coordinate, files: Sequence[Path], largest: int) -> list[JavaPlugin]:
-    if coordinate.is_archive:
-        unpack(files[0], fresh, largest)
-    else:
+def _fill(fresh: Path, source: Source, files: Sequence[Path], largest: int) -> list[str]:
+    """Writes the jars of the plugin, and returns the names of those that were left out."""
+    if isinstance(source, Coordinate) and not source.is_archive:
         fresh.mkdir()
         for file in files:
-            _copy(file, fresh, coordinate)
+            _copy(file, fresh, source)
+        return []
+    unpack(files[0], fresh, largest)
+    jars = [jar for jar in class_path(fresh) if _WORKERS.fullmatch(jar.name)]
+    for jar in jars:
+        jar.unlink()
+    return sorted(jar.name for jar in jars)
+
+
+def _checked(fresh: Path, source: Source, expected: Mapping[str, str] | None) -> list[JavaPlugin]:
     plugins = scan_location(fresh, class_path(fresh))
     if not plugins:
-        raise InstallError(f"{coordinate} contains no plugin: name the artifact of the connector itself")
-    record = {"coordinate": str(coordinate), "jars": sorted(path.name for path in class_path(fresh))}
-    (fresh / _RECORD).write_text(json.dumps(record, indent=2) + "\n")
+        raise InstallError(f"{source} contains no plugin: name the artifact of the connector itself")
+    record = PluginRecord.of(fresh, str(source))
+    if expected is not None:
+        record.require(expected)
+    record.write(fresh)
     return plugins
 
 
-def _copy(file: Path, folder: Path, coordinate: Coordinate) -> None:
+def _copy(file: Path, folder: Path, source: Source) -> None:
     if file.suffix != ".jar":
         return  # a dependency on something that is not code
     target = folder / file.name
     if target.exists():
-        raise InstallError(f"{coordinate} needs two different files named {file.name}: use its plugin archive instead")
+        raise InstallError(f"{source} needs two different files named {file.name}: use its plugin archive instead")
     shutil.copyfile(file, target)
 
 
-def _existing(folder: Path, coordinate: Coordinate) -> list[JavaPlugin]:
-    try:
-        recorded = json.loads((folder / _RECORD).read_bytes()).get("coordinate")
-    except (OSError, ValueError, AttributeError):
-        recorded = None
-    if recorded != str(coordinate):
-        owner = f"contains {recorded}" if recorded else "was not installed by this command"
-        raise InstallError(f"{coordinate} is not installed: {folder} exists and {owner}; move or remove it")
+def _existing(folder: Path, source: Source, expected: Mapping[str, str] | None) -> list[JavaPlugin]:
+    record = PluginRecord.read(folder)
+    if record is None or record.source != str(source):
+        owner = f"contains {record.source}" if record else "was not installed by this command"
+        raise InstallError(f"{source} is not installed: {folder} exists and {owner}; move or remove it")
+    if expected is not None:
+        PluginRecord.of(folder, record.source).require(expected)
     return scan_location(folder, class_path(folder))

@@ -9,7 +9,7 @@ import os
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import TextIO
@@ -64,6 +64,8 @@ _JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 LARGEST = 2 << 30
 """Bytes of a plugin. The largest of those in common use have 0.3 GB."""
 
+_STEP = 25_000_000  # bytes between two lines of progress
+_LISTED = 10  # versions in a message
 _SILENCE = 60.0  # seconds; Maven waits half an hour for a server that no longer sends
 
 
@@ -93,17 +95,43 @@ def resolve(coordinate: Coordinate, repositories: Repositories, progress: TextIO
     try:
         with exclusive(repositories.folder / ".lock", progress):
             print(f"resolving {coordinate}", file=progress, flush=True)
-            files, error = _run(command, progress)
+            resolution = _run(command, progress)
     except LockHeldError as held:
         raise InstallError(f"{coordinate} is not resolved: {held}") from None
-    if error or not files:
-        raise InstallError(f"{coordinate} could not be resolved: {error}. {_remedy(offline)}")
-    return files
+    if resolution.error or not resolution.files:
+        raise InstallError(f"{coordinate} could not be resolved: {resolution.error}. {_remedy(resolution, offline)}")
+    for artifact, reason in resolution.unreadable.items():
+        text = f"the POM of {artifact} cannot be read, so its dependencies are not installed: {reason[:300]}"
+        print(f"  {text}", file=progress)
+    return resolution.files
 
 
-def _run(command: Sequence[str], progress: TextIO) -> tuple[list[Path], str]:
-    """The resolved files, and the error if there is one. Errors of the JVM go to a file: nobody reads a pipe meanwhile,
-    and the JVM would wait for ever when it is full."""
+def versions(coordinate: Coordinate, repositories: Repositories, progress: TextIO) -> list[str]:
+    """All versions of the artifact in the repository, oldest first. Raises InstallError, JavaError and JarsError."""
+    command = _command(replace(coordinate, version="?"), repositories, progress)
+    try:
+        with exclusive(repositories.folder / ".lock", progress):
+            resolution = _run(command, progress)
+    except LockHeldError as held:
+        raise InstallError(f"the versions of {coordinate} are not read: {held}") from None
+    if not resolution.versions:
+        reason = resolution.error or "the repository lists none"
+        raise InstallError(f"the versions of {coordinate.group}:{coordinate.artifact} are not known: {reason}")
+    return resolution.versions
+
+
+@dataclass(slots=True)
+class Resolution:
+    """The resolved files; or an error, with the versions that exist. `unreadable`: reasons by artifact."""
+
+    files: list[Path] = field(default_factory=list)
+    error: str = ""
+    versions: list[str] = field(default_factory=list)
+    unreadable: dict[str, str] = field(default_factory=dict)
+
+
+def _run(command: Sequence[str], progress: TextIO) -> Resolution:
+    """Errors of the JVM go to a file: nobody reads a pipe meanwhile, and the JVM would wait for ever at its limit."""
     with (
         tempfile.TemporaryFile("w+") as errors,
         subprocess.Popen(
@@ -111,13 +139,15 @@ def _run(command: Sequence[str], progress: TextIO) -> tuple[list[Path], str]:
         ) as process,
     ):
         try:
-            files, error = _follow(process.stdout or (), progress)
+            resolution = _follow(process.stdout or (), progress)
             process.wait()
         except BaseException:
             process.kill()
             raise
         errors.seek(0)
-        return files, error or (_last(errors.read()) if process.returncode or not files else "")
+        if not resolution.error and (process.returncode or not (resolution.files or resolution.versions)):
+            resolution.error = _last(errors.read())
+        return resolution
 
 
 def _command(coordinate: Coordinate, repositories: Repositories, progress: TextIO) -> list[str]:
@@ -144,41 +174,62 @@ def _command(coordinate: Coordinate, repositories: Repositories, progress: TextI
     ]
 
 
-def _follow(lines: Iterable[str], progress: TextIO) -> tuple[list[Path], str]:
-    """The resolved files, and the error if there is one."""
-    files: list[Path] = []
-    error = ""
-    downloads = size = 0
+def _follow(lines: Iterable[str], progress: TextIO) -> Resolution:
+    resolution, shown = Resolution(), _Downloads(progress)
     for line in lines:
         kind, _, rest = line.rstrip("\n").partition("\t")
         first, _, second = rest.partition("\t")
         if kind == "file":
-            files.append(Path(second))
+            resolution.files.append(Path(second))
         elif kind == "error":
-            error = first
+            resolution.error = first
+        elif kind == "version":
+            resolution.versions.append(first)
         elif kind == "unreadable":
-            print(
-                f"  the POM of {first} cannot be read, so its dependencies are not installed: {second[:300]}",
-                file=progress,
-            )
+            resolution.unreadable[first] = second
         elif kind == "got":
-            downloads, size = downloads + 1, size + int(second)
-            _show(f"{downloads} files, {size / 1_000_000:.1f} MB", downloads, progress)
-    if downloads and progress.isatty():
-        print(file=progress, flush=True)
-    return files, error
+            shown.finished(int(second))
+        elif kind == "part":
+            shown.received(int(first))
+    shown.end()
+    return resolution
 
 
-def _show(text: str, downloads: int, progress: TextIO) -> None:
-    if progress.isatty():
-        print(f"\r  downloaded {text}", end="", file=progress, flush=True)
-    elif downloads % 20 == 0:
-        print(f"  downloaded {text}", file=progress, flush=True)
+class _Downloads:
+    """Shows files and bytes: on a terminal in one line, elsewhere a line for each 20 files or 25 MB."""
+
+    def __init__(self, progress: TextIO) -> None:
+        self._progress = progress
+        self._files = self._bytes = self._next = 0
+
+    def finished(self, size: int) -> None:
+        self._files += 1
+        self._bytes += size
+        self._show(self._bytes, self._files % 20 == 0)
+
+    def received(self, size: int) -> None:
+        """`size`: bytes of all files, unfinished ones included."""
+        self._show(size, size >= self._next)
+
+    def end(self) -> None:
+        if self._next and self._progress.isatty():
+            print(file=self._progress, flush=True)
+
+    def _show(self, size: int, is_due: bool) -> None:
+        text = f"  downloaded {self._files} files, {size / 1_000_000:.1f} MB"
+        if self._progress.isatty():
+            print(f"\r{text}", end="", file=self._progress, flush=True)
+        elif is_due:
+            print(text, file=self._progress, flush=True)
+        self._next = max(self._next, size + _STEP) if is_due else self._next or _STEP
 
 
-def _remedy(offline: bool) -> str:
+def _remedy(resolution: Resolution, offline: bool) -> str:
     if offline:
         return "Without --offline it is downloaded"
+    if resolution.versions:
+        listed = ", ".join(resolution.versions[-_LISTED:])
+        return f"Versions in the repository, the newest last: {listed}. Check version, classifier and extension"
     return "Check group, artifact, version and classifier, and the network; --repository URL names another repository"
 
 

@@ -93,7 +93,8 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "PluginDetails": array(
         strict(
-            **{"class": TEXT, "from": TEXT}, version=TEXT, language={"enum": ["java", "python"]},
+            ("worker_classes",), **{"class": TEXT, "from": TEXT}, version=TEXT, language={"enum": ["java", "python"]},
+            worker_classes=mapping(TEXT),
             type={"enum": ["source", "sink", "transformation", "predicate", "converter", "header_converter"]},
         )
     ),

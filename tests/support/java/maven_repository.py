@@ -48,6 +48,18 @@ class MavenRepository:
         if packaging == "jar":
             self.put(artifact, version, ".jar", jar or empty_jar(coordinate))
 
+    def add_versions(self, artifact: str, *versions: str) -> None:
+        """Adds the list of an artifact's versions."""
+        listed = "".join(f"<version>{version}</version>" for version in versions)
+        content = (
+            f"<metadata><groupId>org.example</groupId><artifactId>{artifact}</artifactId>"
+            f"<versioning><versions>{listed}</versions></versioning></metadata>"
+        ).encode()
+        file = self.folder / "org" / "example" / artifact / "maven-metadata.xml"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+        file.with_name(f"{file.name}.sha1").write_text(hashlib.sha1(content).hexdigest())
+
     def put(self, artifact: str, version: str, suffix: str, content: bytes) -> Path:
         """Adds a file and its checksum."""
         file = self.folder / "org" / "example" / artifact / version / f"{artifact}-{version}{suffix}"

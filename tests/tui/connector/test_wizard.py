@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 from tests.support.broker import unique
 from tests.support.console.console import console
 from tests.tui.conftest import Cluster
+from tui.client.responses import PluginDetailsResponse
 from tui.screens.create.plugins import PluginsScreen, plugins
 from tui.screens.create.review import ReviewScreen
 from tui.screens.create.wizard import CreateScreen
@@ -15,6 +17,13 @@ from tui.screens.create.wizard import CreateScreen
 def test_a_converter_is_listed_for_each_of_its_types() -> None:
     uses = [{"class": "o.JsonConverter", "type": use, "version": "1"} for use in ("converter", "header_converter")]
     assert len({one.id for one in plugins(uses)}) == 2
+
+
+def test_classes_of_apaches_worker_that_a_plugin_uses_are_shown() -> None:
+    entry = {"class": "o.Sink", "type": "sink", "version": "1"}
+    details = {**entry, "language": "java", "from": "/p/o.jar", "worker_classes": {"k.Herder": "refused"}}
+    (plugin,) = plugins([entry], [cast("PluginDetailsResponse", details)])
+    assert plugin.description.plain.splitlines()[-2:] == ["/p/o.jar", "uses k.Herder: refused"]
 
 
 async def test_plugins_are_searched_and_their_keys_documented(cluster: Cluster) -> None:

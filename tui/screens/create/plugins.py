@@ -49,6 +49,8 @@ class InstalledPlugin(NamedTuple):
     version: str
     language: str = ""
     origin: str = ""
+    worker_classes: tuple[tuple[str, str], ...] = ()
+    """Classes of Apache's worker that the plugin uses, with what it gets for them."""
 
     @property
     def id(self) -> str:
@@ -57,6 +59,18 @@ class InstalledPlugin(NamedTuple):
     @property
     def name(self) -> str:
         return self.cls.rpartition(".")[2]
+
+    @property
+    def description(self) -> Content:
+        """A line each for the class, for type, version and language, for the jar or folder, and for each class of
+        Apache's worker that the plugin uses."""
+        facts = [self.type, *([f"version {self.version}"] if self.version else []), *filter(None, [self.language])]
+        uses = [f"uses {name}: {support}" for name, support in self.worker_classes]
+        return Content("\n").join([
+            Content.styled(visible(self.cls), "bold $accent"),
+            Content.styled(visible(", ".join(facts)), "$text-muted"),
+            *(Content(visible(text)) for text in (self.origin, *uses) if text),
+        ])  # fmt: skip
 
     @property
     def _searched(self) -> str:
@@ -75,7 +89,9 @@ def plugins(response: Any, details: Sequence[PluginDetailsResponse] = ()) -> lis
         cls, kind, version = str(entry.get("class")), str(entry.get("type")), str(entry.get("version") or "")
         more = known.get((cls, kind, version or "undefined"))
         plugins.append(
-            InstalledPlugin(cls, kind, version, more["language"] if more else "", more["from"] if more else "")
+            InstalledPlugin(cls, kind, version, more["language"], more["from"], _worker_classes(more))
+            if more
+            else InstalledPlugin(cls, kind, version)
         )
     rank = {"source": 0, "sink": 1}
     return sorted(plugins, key=lambda plugin: (rank.get(plugin.type, 2), plugin.type, plugin.name, plugin.version))
@@ -188,7 +204,7 @@ class PluginsScreen(SplitPage, FilteredPage):
         """The documentation of the key under the cursor while the keys have the focus; otherwise the plugin."""
         keys, plugin = self.query_one("#plugin-keys", Grid), self.current
         name = keys.current or ""
-        text = _described(plugin) if plugin is not None else words.nothing()
+        text = plugin.description if plugin is not None else words.nothing()
         if keys.has_focus and name in self.keys:
             text = words.documentation(name, self.keys[name])
         self.query_one("#explanation", Pager).put(text, top=True)
@@ -244,18 +260,8 @@ def _cells(plugin: InstalledPlugin) -> Mapping[str, Cell]:
     }
 
 
-def _described(plugin: InstalledPlugin) -> Content:
-    """A line each for the class, for type, version and language, and for the jar or folder."""
-    facts = [
-        plugin.type,
-        *([f"version {plugin.version}"] if plugin.version else []),
-        *([plugin.language] if plugin.language else []),
-    ]
-    lines = [
-        Content.styled(visible(plugin.cls), "bold $accent"),
-        Content.styled(visible(", ".join(facts)), "$text-muted"),
-    ]
-    return Content("\n").join([*lines, *([Content(visible(plugin.origin))] if plugin.origin else [])])
+def _worker_classes(details: PluginDetailsResponse) -> tuple[tuple[str, str], ...]:
+    return tuple(details.get("worker_classes", {}).items())
 
 
 def _key_cells(key: KeyDefinition) -> Mapping[str, Cell]:

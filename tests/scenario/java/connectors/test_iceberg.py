@@ -32,6 +32,14 @@ def worker(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Ite
     process.stop()
 
 
+def test_its_use_of_the_workers_context_is_reported(worker: Connect) -> None:
+    details = worker.ask("GET", "/connector-plugins/details")
+    (sink,) = (plugin for plugin in details if plugin["class"].endswith("IcebergSinkConnector"))
+    (name,) = sink["worker_classes"]
+    assert name == "org.apache.kafka.connect.runtime.WorkerSinkTaskContext"
+    assert "facade of the task's consumer" in sink["worker_classes"][name]
+
+
 def _start(worker: Connect, broker: KafkaBroker, topic: str, warehouse: Path, tasks: int = 1) -> str:
     name = unique("iceberg")
     changes = {

@@ -6,10 +6,12 @@ import org.apache.kafka.common.config.ConfigData;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.provider.ConfigProvider;
 import org.apache.kafka.connect.connector.ConnectRecord;
+import org.apache.kafka.connect.runtime.HerderConnectorContext;
 import org.apache.kafka.connect.storage.StringConverter;
 import org.apache.kafka.connect.transforms.InsertField;
 import org.apache.kafka.connect.transforms.RegexRouter;
 import org.apache.kafka.connect.transforms.Transformation;
+import org.apache.kafka.connect.util.ConnectorTaskId;
 
 /** Classes at the limits of what is a plugin, and ways to write version(). */
 public class Cases {
@@ -43,6 +45,14 @@ public class Cases {
         public String version() { return OfManifest.class.getPackage().getImplementationVersion(); }
     }
 
+    public static class UsesHerder extends Base { public Object herder() { return Reach.herder(); } }
+    public static class UsesContext extends Base {
+        public Object consumer(Object context) throws Exception {
+            Class type = Class.forName("org.apache.kafka.connect.runtime.WorkerSinkTaskContext");
+            return type.getDeclaredField("consumer").get(context);
+        }
+    }
+
     public static class ExtendsRouter extends RegexRouter { }
     public static class ExtendsValue extends InsertField.Value { }
     public static class ExtendsConverter extends StringConverter { }
@@ -54,6 +64,10 @@ public class Cases {
         public void close() { }
     }
     public static class Undeclared extends Declared { }
+}
+
+class Reach {
+    static Object herder() { return ((HerderConnectorContext) (Object) null).toString() + new ConnectorTaskId("c", 0); }
 }
 
 class Version {

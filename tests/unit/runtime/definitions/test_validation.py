@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -290,6 +291,22 @@ def test_a_plugin_whose_code_fails_has_the_error_at_its_key_beside_the_others(tm
     assert value(result, "key.converter")["value"] is value(result, "transforms.a.type")["value"] is None
     text = validate_text(config, plugin, registry.load_class(plugin), registry, DEFAULTS)
     assert "key.converter" not in errors(text), "no constructor runs for a caller who may not create connectors"
+
+
+def test_a_connector_that_uses_objects_of_apaches_worker_is_refused_by_name() -> None:
+    plugin = REGISTRY.find("FileStreamSource")
+    assert plugin is not None
+    herder, config_class = f"{K}runtime.Herder", f"{K}runtime.ConnectorConfig"
+    config = {"connector.class": "FileStreamSource", "name": "a", "topic": "t", "file": "f"}
+    cls = REGISTRY.load_class(plugin)
+    for names, refused in (((config_class,), False), ((config_class, herder), True)):
+        using = replace(plugin, worker_classes=names)
+        for result in (
+            validate(config, using, cls(), REGISTRY, DEFAULTS),
+            validate_text(config, using, cls, REGISTRY, DEFAULTS),
+        ):
+            expected = f"{plugin.cls} uses {herder} of Apache's worker, which Headrace does not have."
+            assert refused == any(error.startswith(expected) for error in errors(result).get("connector.class", ()))
 
 
 def _not_created(key: str, cls: str) -> str:

@@ -26,7 +26,10 @@ def test_problems_of_plugin_path_are_named(tmp_path: Path) -> None:
         jar.writestr("a.txt", "a")
     found = _found(tmp_path, f"plugin.path={plugins},{tmp_path / 'missing'}\n")
     assert found[0].startswith(f"BAD   plugins    plugin.path: {tmp_path / 'missing'} does not exist")
-    assert any(f"{plugins / 'edge'}: " in line and "Java plugins" in line for line in found)
+    herder = "edge.Cases$UsesHerder uses org.apache.kafka.connect.runtime.HerderConnectorContext"
+    assert any(
+        line.startswith("BAD") and f"{plugins / 'edge'}: {herder}: Headrace does not have" in line for line in found
+    )
     assert any("has jars without plugins" in line and line.startswith("note") for line in found)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from runtime.java.discovery.java_plugin import JavaPluginType
 from runtime.java.discovery.scan import MissingServiceEntryError, PluginDiscovery, scan
+from runtime.java.discovery.worker_classes import refused
 from tests.support.java.connect_jars import connect_jars
 
 _SCAN = PluginDiscovery.ONLY_SCAN
@@ -30,12 +31,25 @@ def test_edge_cases(edge_cases: Path) -> None:
         "OfManifest": ("9.9", False),
         "OverridesMethod": ("sub", True),
         "Plain": ("undefined", True),
+        "UsesContext": ("undefined", True),
+        "UsesHerder": ("undefined", True),
         "org.apache.kafka.connect.own.Own": ("undefined", True),
     }
     assert found["ExtendsConverter"].types == (JavaPluginType.CONVERTER, JavaPluginType.HEADER_CONVERTER)
     assert found["Declared"].types == found["Declared"].service_types == (JavaPluginType.CONFIG_PROVIDER,)
     assert found["Plain"].types == (JavaPluginType.TRANSFORMATION,) and not found["Plain"].service_types
     assert {plugin.jar for plugin in found.values()} == {edge_cases}
+
+
+def test_classes_of_the_worker_are_found_in_code_and_text_and_through_other_classes(edge_cases: Path) -> None:
+    used = {plugin.cls.removeprefix("edge.Cases$"): plugin.worker_classes for plugin in scan([str(edge_cases)])}
+    connect = "org.apache.kafka.connect"
+    assert {name: names for name, names in used.items() if names} == {
+        "UsesContext": (f"{connect}.runtime.WorkerSinkTaskContext",),
+        "UsesHerder": (f"{connect}.runtime.HerderConnectorContext", f"{connect}.util.ConnectorTaskId"),
+    }
+    assert refused(used["UsesHerder"]) == [f"{connect}.runtime.HerderConnectorContext"]
+    assert not refused(used["UsesContext"])
 
 
 def test_a_folder_of_class_files(edge_cases: Path) -> None:

@@ -89,7 +89,7 @@ def test_a_jar_with_its_dependencies(repository: MavenRepository, connector: byt
     ]  # fmt: skip
     assert all(plugin.jar.exists() and plugin.location == done.folder for plugin in done.plugins)
     record = json.loads((done.folder / "headrace-plugin.json").read_text())
-    assert record["coordinate"] == "org.example:plugin:1.0" and len(record["jars"]) == len(expected)
+    assert record["coordinate"] == "org.example:plugin:1.0" and len(record["sha256"]) == len(expected)
     assert [file.name for file in (tmp_path / "plugins").iterdir()] == ["plugin-1.0"]
 
     # Again: nothing is requested. Elsewhere, offline: everything is there already.

@@ -11,7 +11,7 @@ import pytest
 
 from runtime.java.install.coordinate import Coordinate
 from runtime.java.install.errors import InstallError
-from runtime.java.install.resolver import Repositories, _run, resolve
+from runtime.java.install.resolver import Repositories, Resolution, _run, resolve
 
 NOISY = r"""
 import sys
@@ -30,4 +30,4 @@ def test_a_repository_that_is_silent_fails_the_resolution(tmp_path: Path) -> Non
 
 @pytest.mark.timeout(30)
 def test_a_jvm_that_prints_many_warnings_does_not_wait_for_a_reader() -> None:
-    assert _run([sys.executable, "-c", NOISY], io.StringIO()) == ([Path("/a.jar")], "")
+    assert _run([sys.executable, "-c", NOISY], io.StringIO()) == Resolution([Path("/a.jar")])
