@@ -49,6 +49,10 @@ class Profile(NamedTuple):
         """The name by which the cluster is shown and stored."""
         return self.name or without_user(self.url)
 
+    def is_same_cluster(self, other: Profile) -> bool:
+        """Whether both name a worker in common."""
+        return not {self.url, *self.others}.isdisjoint({other.url, *other.others})
+
     def as_read_only(self) -> Profile:
         """The profile with --read-only. Refusals name the option, or the context if it is read-only itself."""
         return self._replace(read_only=True, option_read_only=not self.read_only)

@@ -104,6 +104,22 @@ async def test_a_name_starting_with_n_is_typed_and_a_wrong_name_reported() -> No
         assert left == [False]
 
 
+@pytest.mark.parametrize(
+    ("typed", "confirms"),
+    [("shop-payments-archive", False), ("shop-payments-archive-", True), ("31", True), ("3", False)],
+)
+async def test_a_long_name_is_confirmed_by_its_start_or_its_length(typed: str, confirms: bool) -> None:
+    async with console(NO_CLUSTER) as seen:
+        name = "shop-payments-archive-eu-west-1"
+        answers = await asked(seen, Dialog("delete?", Content("gone"), "delete", name=name))
+        await seen.sees("or 22 characters of it, or 31")
+        await seen.press(*typed, "enter")
+        if confirms:
+            await seen.until(lambda: answers == [True])
+        else:
+            await seen.sees("not the name yet:")
+
+
 async def test_pasting_the_name_does_not_confirm() -> None:
     async with console(NO_CLUSTER) as seen:
         dialog = Dialog("delete?", Content("gone"), "delete", name="tz-badconv")

@@ -18,6 +18,9 @@ from tui.widgets.in_order import forward, forward_queued, run_screen_binding
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
+LONG = 22
+"""Characters; of a longer name so many suffice to confirm."""
+
 
 class Answer(Button):
     """Keys act in the order in which they are typed, on the dialog or in its name field."""
@@ -39,7 +42,8 @@ class Answer(Button):
 
 
 class Dialog(PopUp[bool]):
-    """Returns True if confirmed. With `name`, that text has to be typed to confirm. With `why`, a reason can be given
+    """Returns True if confirmed. With `name`, that text has to be typed to confirm; of a long name, its start or its
+    length suffices. `option` can be switched on, which `has_option` tells. With `why`, a reason can be given
     or edited; `why` holds it afterwards."""
 
     DEFAULT_CSS = """
@@ -48,6 +52,7 @@ class Dialog(PopUp[bool]):
     Dialog #title { color: $foreground; }
     Dialog Pager { height: auto; max-height: 58vh; margin: 1 0 0 0; }
     Dialog.-asks-why.-typed Pager { max-height: 45vh; }
+    Dialog #option { margin: 1 0 0 0; }
     Dialog .field { display: none; height: 1; margin: 1 0 0 0; }
     Dialog.-typed #typed, Dialog.-asks-why #reason { display: block; }
     Dialog .field Input { border: none; height: 1; width: 1fr; background: $surface; padding: 0 1; }
@@ -63,6 +68,7 @@ class Dialog(PopUp[bool]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "yes", "yes"),
         Binding("w", "why", "give a reason", tooltip="the reason is kept in the history"),
+        Binding("ctrl+o", "option", "option"),
         Binding("n,escape,ctrl+c", "no", "no", key_display="n/esc"),
         Binding("escape,ctrl+c", "leave", "no", key_display="esc"),  # where a name is typed, n may be its first letter
         Binding("up,k", "scroll(-1)", "up", show=False),
@@ -73,26 +79,30 @@ class Dialog(PopUp[bool]):
     ]
 
     def __init__(
-        self, title: str, body: Content, yes: str, *, name: str = "", danger: bool = False, why: str | None = None
-    ) -> None:
+        self, title: str, body: Content, yes: str, *, name: str = "", danger: bool = False, why: str | None = None,
+        option: str = "",
+    ) -> None:  # fmt: skip
         super().__init__()
         self.set_class(danger or bool(name), "-danger")
         self.set_class(bool(name), "-typed")
         self.set_class(why is not None, "-asks-why")
         self.title_text, self.body, self.yes, self.wanted = title, body, yes, name
         self.asks_why, self.why = why is not None, why or ""
+        self.option, self.has_option = option, False
         self.armed = False
 
     def contents(self) -> ComposeResult:
         yield Label(Content(visible(self.title_text)), id="title")
         yield Pager(self.body)
+        if self.option:
+            yield Label(self._option_line(), id="option")
         with Horizontal(id="reason", classes="field"):
             yield Label(Content(f"reason ({'tab' if self.wanted else 'w'}): "))
             hint = "optional; it is kept in the history"
             yield TextField(self.entered_why, self.why, hint, id="why")
         with Horizontal(id="typed", classes="field"):
             yield Label(Content(f"type {self.kind}: "), id="wants")
-            yield TextField(self.entered_name, id="name")
+            yield TextField(self.entered_name, hint=self.hint, id="name")
         with Horizontal(id="buttons"):
             yield Answer(Content("cancel"), id="no")
             yield Answer(Content(visible(self.yes)), id="yes")
@@ -112,6 +122,8 @@ class Dialog(PopUp[bool]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("yes", "leave", "no"):
             return bool(self.wanted) is (action == "leave") and (self.armed or action != "yes")
+        if action == "option":
+            return bool(self.option)
         if action == "why":
             return self.armed and self.asks_why and not self.wanted
         return self.armed or action not in ("other", "scroll")  # the widgets may not be mounted yet
@@ -119,6 +131,21 @@ class Dialog(PopUp[bool]):
     @property
     def kind(self) -> str:
         return "the number" if self.wanted.isdecimal() else "the name"
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.wanted) > LONG
+
+    @property
+    def hint(self) -> str:
+        return f"or {LONG} characters of it, or {len(self.wanted)}" if self.is_long else ""
+
+    def is_confirmed_by(self, text: str) -> bool:
+        """Whether this text confirms."""
+        if text == self.wanted:
+            return True
+        start = len(text) >= LONG and self.wanted.startswith(text)
+        return self.is_long and (start or text == str(len(self.wanted)))
 
     @property
     def name_field(self) -> TextField:
@@ -144,13 +171,13 @@ class Dialog(PopUp[bool]):
         if event.input.id == "why":
             self.why = event.value.strip()
         else:
-            self.query_one("#yes", Button).disabled = event.value != self.wanted
+            self.query_one("#yes", Button).disabled = not self.is_confirmed_by(event.value)
 
     def entered_why(self) -> None:
         self.set_focus(self.name_field if self.wanted else self.query_one("#no"))
 
     def entered_name(self) -> None:
-        if self.armed and self.name_field.value == self.wanted:
+        if self.armed and self.is_confirmed_by(self.name_field.value):
             self.why = self.query_one("#why", TextField).value.strip()
             self.dismiss(True)
         else:
@@ -166,6 +193,13 @@ class Dialog(PopUp[bool]):
 
     def action_yes(self) -> None:
         self.dismiss(True)
+
+    def _option_line(self) -> Content:
+        return Content(f"[{'x' if self.has_option else ' '}] {self.option} (^o)")
+
+    def action_option(self) -> None:
+        self.has_option = not self.has_option
+        self.query_one("#option", Label).update(self._option_line())
 
     def action_why(self) -> None:
         self.set_focus(self.query_one("#why"))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tui.screens.home.navigation import Navigation
     from tui.screens.services.cluster_services import ClusterServices
 
-NO_OTHER = "there is no other context; add one: `:config set-context NAME URL`"
+NO_OTHER = "no context has another cluster; add one: `:config set-context NAME URL`"
 
 
 class BetweenContexts:
@@ -20,7 +20,6 @@ class BetweenContexts:
 
     def __init__(self, home: HomeBase, services: ClusterServices, navigation: Navigation) -> None:
         self.home, self.services, self._navigation = home, services, navigation
-        self._last = ""  # the context chosen last
 
     async def diff(self) -> None:
         """Compares the whole cluster; the list shows the marked connectors, or only that of the page."""
@@ -56,17 +55,16 @@ class BetweenContexts:
         from tui.screens.contexts.context_picker import ContextPicker
 
         here = self.home.profile
-        others = [profile for profile in self._navigation.profiles if profile.name and profile.label != here.label]
+        profiles = [profile for profile in self._navigation.profiles if profile.name]
         if here.option_read_only:
-            others = [profile.as_read_only() for profile in others]
+            profiles = [profile.as_read_only() for profile in profiles]
+        others = [profile for profile in profiles if not profile.is_same_cluster(here)]
         if not others:
             self.home.report(NO_OTHER, "warn")
             return None
         if len(others) == 1:
             return others[0]
-        profile = await self.home.app.push_screen_wait(ContextPicker(title, others, self._last))
-        self._last = profile.name if profile is not None else self._last
-        return profile
+        return await self.home.app.push_screen_wait(ContextPicker(title, profiles, here))
 
 
 def _listed(names: Sequence[str]) -> str:

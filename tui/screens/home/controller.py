@@ -69,17 +69,23 @@ class HomeController:
         elif why := action.needs(connector):
             self.home.report(why)
         elif self.home.may_send(change=True) and not self.home.is_refused(action.name):
-            answer = self.put(self._question(action, connector)) if action.danger else None
-            self.home.do(self._act(action, connector, answer))
+            dialog = self._question(action, connector) if action.danger else None
+            self.home.do(self._act(action, connector, dialog, None if dialog is None else self.put(dialog)))
 
-    async def _act(self, action: ConnectorAction, connector: Connector, answer: Future[bool] | None) -> None:
-        if answer is not None and not await self.agreed(answer, f"{action.name} {action.target(connector)}"):
-            return
+    async def _act(
+        self, action: ConnectorAction, connector: Connector, dialog: Dialog | None, answer: Future[bool] | None
+    ) -> None:
+        if dialog is not None and answer is not None:
+            if not await self.agreed(answer, f"{action.name} {action.target(connector)}"):
+                return
+            action = action.with_option(dialog.has_option)
         now = self.home.snapshot_of(connector.name)
         if now is None:
             self.home.report(f"{connector.name} was deleted meanwhile", "warn")
         elif self.home.may_send(change=True):
             await self.runner.act(action, now)
+            if action.with_offsets:
+                self._offer_interrupted({now.name})
 
     def _question(self, action: ConnectorAction, connector: Connector) -> Dialog:
         profile = self.home.profile
@@ -88,8 +94,9 @@ class HomeController:
         where = f" on {profile.label}" if profile.production else ""
         name = connector.name if action.danger is Danger.NAME else ""
         return Dialog(
-            f"{action.name} {action.target(connector)}{where}?", body, action.name, name=name, danger=profile.production
-        )
+            f"{action.name} {action.target(connector)}{where}?", body, action.name, name=name,
+            danger=profile.production, option=action.option,
+        )  # fmt: skip
 
     # Commands
 

@@ -31,6 +31,8 @@ class ConnectorAction(NamedTuple):
     instead: str = ""  # the key for versions of Connect that cannot do it
     task: int | None = None  # the id, if the verb concerns a single task
     only_failed: bool = False  # whether it has no effect on a connector or task that is not FAILED
+    option: str = ""  # what the dialog offers besides
+    with_offsets: bool = False  # whether a deletion resets the offsets first
 
     @property
     def danger(self) -> Danger:
@@ -71,7 +73,13 @@ class ConnectorAction(NamedTuple):
             return RestartTask(task=self.target(connector))
         if self.command is Restart:
             return Restart(names=(connector.name,), tasks="FAILED" if connector.overall == "FAILED" else "ALL")
+        if self.command is Delete:
+            return Delete(names=(connector.name,), with_offsets=self.with_offsets)
         return self.command(names=(connector.name,))
+
+    def with_option(self, chosen: bool) -> ConnectorAction:
+        """The action, with what the dialog offers besides if that was chosen."""
+        return self._replace(with_offsets=chosen)
 
     async def send(self, connector: Connector, context: CommandContext) -> None:
         """Sends the request for exactly this name: `a*` is not a pattern here."""
@@ -80,6 +88,7 @@ class ConnectorAction(NamedTuple):
     def script_line(self, connector: Connector) -> str:
         """The script line that does the same."""
         options = " -t " + ("FAILED" if connector.overall == "FAILED" else "ALL") if self.name == "restart" else ""
+        options += " --with-offsets" if self.with_offsets else ""
         target = self.target(connector)
         name = quote(escape(target) if self.task is None and is_glob(target) else target)
         if name.startswith("-"):
@@ -104,7 +113,8 @@ ACTIONS = {
             "DELETED",
             "deleting",
             "Deletes the connector; keeps its committed offsets.",
-            "`:delete NAME --with-offsets` resets them too; `:undo delete NAME` restores the connector.",
+            "`:undo delete NAME` restores the connector.",
+            option="stop it and reset its committed offsets first",
         ),
     )
 }
