@@ -114,12 +114,15 @@ def _load_predicate(name: str, spec: TaskSpec) -> Predicate:
 def _configured(kind: str, own: Mapping[str, str], prefix: str, spec: TaskSpec) -> Any:
     if "type" not in own:
         raise ConfigError(f'Missing required configuration "{prefix}.type" which has no default value.')
-    made = _make(kind, f"{prefix}.type", own["type"].strip(), spec)
-    made.configure({name: text for name, text in own.items() if name not in _FRAMEWORK})
+    key = f"{prefix}.type"
+    made = _make(kind, key, own["type"].strip(), spec)
+    hidden = _HIDDEN if is_java_target(spec.targets.get(key, "")) else ("type", *_HIDDEN)
+    made.configure({name: text for name, text in own.items() if name not in hidden})
     return made
 
 
-_FRAMEWORK = ("type", "predicate", "negate", "plugin.version")
+_HIDDEN = ("predicate", "negate", "plugin.version")
+"""Options of a chain that its plugins do not see. Those in Java see their `type`, as in Connect."""
 
 
 def _aliases(config: Mapping[str, str], name: str) -> list[str]:

@@ -34,7 +34,9 @@ class JavaConverter(Converter):
         self._read = _Outcomes[_Data]()
 
     def configure(self, config: Mapping[str, str], is_key: bool) -> None:
-        self.plugin.call("configure", dict(config), is_key)
+        """Without `converter.type`, which Connect passes to header converters only."""
+        own = {name: text for name, text in config.items() if name != "converter.type"}
+        self.plugin.call("configure", own, is_key)
 
     def from_connect(self, topic: str, schema: Schema | None, value: Any) -> bytes | None:
         call = partial(_from_connect, self.plugin, topic, None, ValueBatch(schema, [value]))
