@@ -13,11 +13,17 @@ OPTIONS: Mapping[str, Sequence[str]] = {
     "list": ("--plugin-path", "--config", "--own", "--json"),
     "test": ("--only", "--json"),
     "run": ("--records", "--input", "--cluster"),
-    "install": ("--plugin-path", "--config", "--repository", "--offline"),
+    "install": ("--lock", "--plugin-path", "--config", "--repository", "--offline"),
+    "update": ("--version", "--plugin-path", "--config", "--repository", "--offline"),
+    "remove": ("--plugin-path", "--config"),
+    "lock": ("--output", "--plugin-path", "--config"),
 }
 """The options of each verb."""
 
-WITH_VALUE = frozenset(("--into", "--plugin-path", "--config", "--only", "--records", "--input", "--repository"))
+WITH_VALUE = frozenset((
+    "--into", "--plugin-path", "--config", "--only", "--records", "--input", "--repository", "--lock", "--version",
+    "--output",
+))  # fmt: skip
 
 CHECKS = (
     "documentation", "version", "example", "missing-keys", "invalid-values", "lifecycle", "stop-without-start",
