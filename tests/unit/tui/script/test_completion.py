@@ -203,7 +203,7 @@ def test_plugins_complete_where_a_plugin_is_expected(home: Path) -> None:
     ("before", "current", "words"),
     [
         ("", "pl", ["plugin"]),
-        ("plugin", "", ["new", "list", "test", "run", "install"]),
+        ("plugin", "", ["new", "list", "test", "run", "install", "update", "remove", "lock"]),
         ("plugin new", "", []),
         ("plugin new rivers", "--s", ["--source", "--sink"]),
         ("plugin new rivers --sink", "", ["--async", "--into"]),
