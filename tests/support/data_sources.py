@@ -127,6 +127,13 @@ class Letters(DataSource):
         return LettersReader()
 
 
+class LettersWithoutSchema(DataSource):
+    """Letters that need the schema from the configuration."""
+
+    def simpleStreamReader(self, schema: StructType) -> SimpleDataSourceStreamReader:
+        return LettersReader()
+
+
 class LettersReader(SimpleDataSourceStreamReader):
     """The letters of the alphabet."""
 

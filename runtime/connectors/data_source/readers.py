@@ -228,6 +228,14 @@ def open_reader(source: DataSource, schema: StructType, threads: int) -> MicroBa
         raise ConfigError(f"{type(source).__name__} has no streaming reader") from error
 
 
+def check_streams(source: DataSource) -> None:
+    """Raises ConfigError if the class of a data source defines no streaming reader. Does not open one."""
+    from pyspark.sql.datasource import DataSource
+
+    if not has_partitions(source) and type(source).simpleStreamReader is DataSource.simpleStreamReader:
+        raise ConfigError(f"{type(source).__name__} has no streaming reader")
+
+
 def has_partitions(source: DataSource) -> bool:
     """Whether a data source may have a reader with partitions, which a simple reader does not have."""
     from pyspark.sql.datasource import DataSource

@@ -10,7 +10,7 @@ from runtime.api.errors import ConfigError, ConnectError
 from runtime.api.task import Offset, Partition
 from runtime.connectors.data_source.connect_schema import connect_struct
 from runtime.connectors.data_source.loading import CLASS, SCHEMA, check_registered, load_data_source, read_schema
-from runtime.connectors.data_source.readers import has_partitions
+from runtime.connectors.data_source.readers import check_streams, has_partitions
 from runtime.connectors.data_source.shared_batches import SOURCE, TASK, ShareProgress, position_of
 from runtime.connectors.data_source.source_config import KEY, SOURCE_KEYS, TASK_COUNT, TASK_NUMBER
 from runtime.connectors.data_source.source_task import DataSourceTask
@@ -66,6 +66,7 @@ def _check(config: Mapping[str, str], key: str | None) -> None:
     """Raises ConfigError unless the data source has a streaming reader whose records Connect can represent."""
     check_registered(config)
     source = load_data_source(config)
+    check_streams(source)
     schema = read_schema(source, config.get(SCHEMA))
     names = list(connect_struct(schema)[1])
     if key and key not in names:
