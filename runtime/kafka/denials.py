@@ -1,4 +1,4 @@
-"""Reports missing rights in Kafka by principal, operation and resource, so that they can be granted."""
+"""Explains refusals of Kafka: missing rights by principal, operation and resource, and records that are too large."""
 
 from __future__ import annotations
 
@@ -40,11 +40,19 @@ def not_authorized(settings: Mapping[str, Any], operation: str, resource: str) -
     return NotAuthorizedError(denial(settings, operation, resource))
 
 
-def with_write_topic(error: KafkaError, topic: str | None) -> KafkaError:
-    """A producer's error; if WRITE is missing, with the topic, which librdkafka does not name."""
-    if error.name() != "TOPIC_AUTHORIZATION_FAILED":
-        return error
-    return type(error)(error.code(), f"{error.str()}: WRITE on topic {topic}")
+def with_topic(error: KafkaError, topic: str | None) -> KafkaError:
+    """A producer's error; if WRITE is missing or a record is too large, with the topic, which librdkafka omits."""
+    match error.name():
+        case "TOPIC_AUTHORIZATION_FAILED":
+            refusal = f"WRITE on topic {topic}"
+        case "MSG_SIZE_TOO_LARGE":
+            refusal = (
+                f"a record for topic {topic} exceeds the limit of the topic or of the producer. Raise "
+                "max.message.bytes of the topic and producer.override.max.request.size of the connector"
+            )
+        case _:
+            return error
+    return type(error)(error.code(), f"{error.str()}: {refusal}")
 
 
 def consumer_error_text(error: KafkaError, settings: Mapping[str, Any], topic: str | None) -> str:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from runtime.kafka.denials import with_write_topic
+from runtime.kafka.denials import with_topic
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
@@ -147,7 +147,7 @@ class Acks:
             if delivery is not None and self._resends and error.name() == "MSG_SIZE_TOO_LARGE":
                 self._oversized.append((message, delivery.alone()))
                 return False
-            error = with_write_topic(error, message.topic())
+            error = with_topic(error, message.topic())
             if self._tolerates is not None and self._tolerates(error):
                 self._refused.append(error)
                 return True

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from runtime.api.data.columns import ConstantColumn
 from runtime.api.errors import ConnectError
-from runtime.kafka.denials import is_denial, principal, with_write_topic
+from runtime.kafka.denials import is_denial, principal, with_topic
 from runtime.pipeline.produce.acks import Delivery
 from runtime.pipeline.produce.message_columns import MessageColumns
 from runtime.pipeline.produce.producers import described
@@ -139,7 +139,7 @@ class Sender:
 
     def _skip(self, error: KafkaError, topic: str, reported: Delivery | Skippable) -> None:
         """The client will never accept a message: skip it, unless that fails the task."""
-        self._refused(with_write_topic(error, topic))
+        self._refused(with_topic(error, topic))
         if not isinstance(reported, Delivery):
             reported.skipped()
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from runtime.api.errors import ConnectError
 from runtime.kafka.clients.open_clients import admin_client, connect, missing_right
 from runtime.kafka.clients.raised import raised_error
-from runtime.kafka.denials import denial, is_denial, with_write_topic
+from runtime.kafka.denials import denial, is_denial, with_topic
 from runtime.model.task_errors import ClientFailedError
 from runtime.pipeline.produce.producers import Purpose, SlotProducer, described
 from runtime.pipeline.produce.send import send_failure
@@ -197,7 +197,7 @@ class Transactions:
             )
         if is_denial(error):
             denied = " and topic ".join(without_write(self._settings, self.topics) if self.topics else ())
-            return send_failure(with_write_topic(error, denied) if denied else error, self._settings)
+            return send_failure(with_topic(error, denied) if denied else error, self._settings)
         if error.fatal():
             self.producer.fatal = error
             return self.producer.failure(error)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.errors import ConnectError
-from runtime.kafka.denials import with_write_topic
+from runtime.kafka.denials import with_topic
 from runtime.kafka.formats import compact
 from runtime.model.task_errors import TaskLostError
 from runtime.pipeline.produce.acks import Acks
@@ -298,7 +298,7 @@ class ExactlyOnceDelivery:
             try:
                 self._producer.produce(topic, key=key, value=value, on_delivery=delivery)
             except KafkaException as e:
-                self._refused(with_write_topic(e.args[0], topic))
+                self._refused(with_topic(e.args[0], topic))
         self._acks.seal()
 
     def _settle(self) -> None:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime.kafka.denials import with_write_topic
+from runtime.kafka.denials import with_topic
 from runtime.kafka.formats import canonical, compact, offset_key
 from runtime.pipeline.produce.acks import Acks, Delivery, OffsetsByKey
 
@@ -98,7 +98,7 @@ class OffsetWriter:
             except BufferError:
                 return
             except KafkaException as error:
-                self._refusal = with_write_topic(error.args[0], self._topic)
+                self._refusal = with_topic(error.args[0], self._topic)
                 return
             self._unsent.pop()
         self._delivery = None  # its deallocation is the acknowledgement

@@ -299,7 +299,7 @@ def test_a_request_that_is_too_large_restarts_the_task_with_a_request_for_each_r
         more.write(b"y" * 3000 + b"\n")
     again.wait_state(State.FAILED)
     again.join()
-    assert "MSG_SIZE_TOO_LARGE" in again.host.trace
+    assert "MSG_SIZE_TOO_LARGE" in again.host.trace and f"a record for topic {topic} exceeds" in again.host.trace
     assert values(broker, topic) == lines
 
 

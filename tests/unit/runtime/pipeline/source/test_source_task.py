@@ -163,6 +163,8 @@ def test_a_record_that_kafka_refuses_fails_the_task_and_its_offset_is_not_commit
     task.join()
     assert task.host.states[-1] is State.FAILED
     assert "MSG_SIZE_TOO_LARGE" in task.host.trace
+    assert f"a record for topic {topic} exceeds" in task.host.trace
+    assert "Raise max.message.bytes of the topic and producer.override.max.request.size" in task.host.trace
     assert [o.offset for o in source_offsets(broker, spec)] == [{"position": 6}]
 
 
