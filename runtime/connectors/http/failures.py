@@ -1,7 +1,7 @@
 """Failed requests: what they were, whether they may be repeated and when; messages without secrets.
 
 EndpointError
-├── TemporaryError     the same request may succeed later: network, 408, 425, 429, 5xx
+├── TemporaryError     the same request may succeed later: network, 408, 425, 429, 5xx, 403 of a rate limit
 └── RejectedError      the endpoint refuses the content: other 4xx
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -18,7 +19,8 @@ from urllib.parse import quote, quote_plus, urlsplit, urlunsplit
 from runtime.api.errors import ConnectError
 
 _SNIPPET = 300  # characters of a response in a message
-_LONGEST_WAIT = 3600.0  # seconds of a Retry-After
+_LONGEST_WAIT = 3600.0  # seconds of a Retry-After, or until a rate limit ends
+_UNIX_TIME = 1e9  # larger numbers in X-RateLimit-Reset are seconds since 1970, others seconds from now
 TEMPORARY = frozenset({408, 425, 429})
 _FATAL = frozenset({401, 407})
 
@@ -91,13 +93,32 @@ def raise_for_status(request: str, status: int, headers: Mapping[str, str], text
         return
     snippet = " ".join(text.split())[:_SNIPPET]
     message = f"{request} returned status {status}" + (f": {snippet}" if snippet else "")
-    if status in TEMPORARY or status >= 500:
-        raise TemporaryError(message, seconds_of(headers.get("retry-after")))
+    exhausted = _is_exhausted(headers)
+    limited = exhausted or "retry-after" in headers
+    if status in TEMPORARY or status >= 500 or (status == 403 and limited):
+        wait = seconds_of(headers.get("retry-after"))
+        if wait is None and (exhausted or status == 429):
+            wait = _seconds_until_reset(headers)
+        raise TemporaryError(message, wait)
     if status in _FATAL:
         raise EndpointError(f"{message}. Check http.auth.type and the credentials")
     if status < 400:
         raise EndpointError(f"{message}: the redirect is not followed. Check http.url")
     raise RejectedError(message)
+
+
+def _is_exhausted(headers: Mapping[str, str]) -> bool:
+    """Whether the rate limit allows no further request: X-RateLimit-Remaining, or RateLimit-Remaining, is 0."""
+    return "0" in (headers.get("x-ratelimit-remaining"), headers.get("ratelimit-remaining"))
+
+
+def _seconds_until_reset(headers: Mapping[str, str]) -> float | None:
+    """Seconds until X-RateLimit-Reset, or RateLimit-Reset; None if both are missing or invalid."""
+    text = headers.get("x-ratelimit-reset") or headers.get("ratelimit-reset") or ""
+    if not (text.isascii() and text.isdigit()):
+        return None
+    seconds = float(text)
+    return min(max(seconds - time.time(), 0.0) if seconds > _UNIX_TIME else seconds, _LONGEST_WAIT)
 
 
 def seconds_of(retry_after: str | None) -> float | None:

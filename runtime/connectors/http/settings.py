@@ -133,9 +133,9 @@ def connection_keys() -> tuple[ConfigKey, ...]:
             number_key("http.connect.timeout.ms", 10_000, 1, "Time limit for connecting."),
             number_key("http.request.timeout.ms", 30_000, 1, "Time limit between two parts of the answer."),
             number_key("http.retries", 10, -1, "How often a request is repeated after an error of the network, 408, "
-                 "425, 429 or 5xx; -1 for no limit."),
+                 "425, 429, 5xx, or 403 of a rate limit; -1 for no limit."),
             number_key("http.retry.backoff.ms", 500, 1, "Delay before the first repetition, doubled each time. A "
-                 "longer Retry-After of the endpoint is respected."),
+                 "longer Retry-After or rate limit of the endpoint is respected."),
             number_key("http.retry.backoff.max.ms", 60_000, 1, "Longest delay between repetitions."),
         ),
     )  # fmt: skip

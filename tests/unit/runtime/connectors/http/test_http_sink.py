@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import ConfigError, ConnectError, RetriableError
-from runtime.connectors.http.failures import seconds_of
+from runtime.connectors.http.failures import RejectedError, TemporaryError, raise_for_status, seconds_of
 from runtime.connectors.http.sink import HttpSinkConnector, HttpSinkTask
 from tests.support.servers.certificates import make_stores
 from tests.support.servers.http_endpoint import Answer, Received, http_server
@@ -383,6 +383,31 @@ def test_retry_after() -> None:
     assert seconds_of("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
     later = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=60)
     assert 50 < (seconds_of(later.strftime("%a, %d %b %Y %H:%M:%S GMT")) or 0) <= 60
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "wait"),
+    [
+        (403, {"retry-after": "7"}, 7.0),
+        (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1445412480"}, 0.0),
+        (403, {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "99999999999"}, 3600.0),
+        (403, {"ratelimit-remaining": "0", "ratelimit-reset": "30"}, 30.0),
+        (403, {"x-ratelimit-remaining": "0"}, None),
+        (429, {"x-ratelimit-reset": "30"}, 30.0),
+        (429, {"retry-after": "7", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "30"}, 7.0),
+        (503, {"x-ratelimit-remaining": "12", "x-ratelimit-reset": "30"}, None),
+    ],
+)
+def test_the_end_of_a_rate_limit(status: int, headers: Mapping[str, str], wait: float | None) -> None:
+    with pytest.raises(TemporaryError) as raised:
+        raise_for_status("GET /", status, headers, "")
+    assert raised.value.retry_after == wait
+
+
+@pytest.mark.parametrize(("status", "remaining"), [(403, "12"), (404, "0")])
+def test_other_responses_of_an_api_with_rate_limits_are_refusals(status: int, remaining: str) -> None:
+    with pytest.raises(RejectedError):
+        raise_for_status("GET /", status, {"x-ratelimit-remaining": remaining, "x-ratelimit-reset": "30"}, "")
 
 
 @pytest.mark.parametrize(

@@ -155,6 +155,21 @@ def test_temporary_failures_are_repeated_and_others_fail_the_task() -> None:
             take(task, 1)
 
 
+@pytest.mark.parametrize("headers", [{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}, {"Retry-After": "1"}])
+def test_a_rate_limit_is_waited_for(headers: Mapping[str, str]) -> None:
+    """GitHub reports its limits with 403."""
+    answers: list[Answer] = [(403, headers, "limit exceeded"), (200, {}, [item(1)]), (403, {}, "forbidden")]
+    with (
+        http_server(lambda request: answers[min(len(server.received), 3) - 1]) as server,
+        source(server.url) as task,
+    ):
+        started_at = time.monotonic()
+        assert ids(take(task, 1)) == [1]
+        assert time.monotonic() - started_at >= 0.95
+        with pytest.raises(ConnectError, match="status 403: forbidden"):
+            take(task, 1)
+
+
 @pytest.mark.parametrize(
     ("answer", "config", "message"),
     [
