@@ -11,6 +11,7 @@ import orjson
 
 from runtime.api.errors import ConnectError
 from runtime.connectors.http.endpoint import HttpReply, with_parameters
+from runtime.connectors.http.json_body import JsonBody
 from runtime.connectors.http.json_values import JsonPointer, NoValueError
 from runtime.connectors.http.templates import TextTemplate, as_text
 
@@ -18,6 +19,12 @@ PageToken = str | int | None
 """Which page: a number, an offset, a URL or a token of the API; None for the first page."""
 
 Cursor = str | int | float | bool | None
+
+
+CURSOR_NAME, PAGE_NAME = "cursor", "page"
+"""The placeholders."""
+
+_SNIPPET = 300  # characters of a response in a message
 
 
 class PaginationKind(StrEnum):
@@ -55,6 +62,7 @@ class Pagination:
         first: int,
         size: int,
         size_parameter: str | None,
+        body: JsonBody | None = None,
     ) -> None:
         """`url` and `parameters` may contain `${cursor}`; the other arguments are the configuration keys."""
         self._url = TextTemplate(url)
@@ -64,6 +72,7 @@ class Pagination:
         self._parameter = parameter or str(kind)
         self._first = first if kind is PaginationKind.PAGE else 0
         self._size, self._size_parameter = size, size_parameter
+        self._body = body
 
     def request_url(self, cursor: Cursor, page: PageToken) -> str:
         """The URL of a page. Parameters with `${cursor}` are omitted without a cursor."""
@@ -76,11 +85,19 @@ class Pagination:
         }
         if self._size_parameter:
             parameters[self._size_parameter] = str(self._size)
-        if self.kind in _COUNTED:
-            parameters[self._parameter] = str(self._first if page is None else page)
-        elif page is not None:
-            parameters[self._parameter] = as_text(page)
+        token = self._token(page)
+        if token is not None and not (self._body and PAGE_NAME in self._body.names):
+            parameters[self._parameter] = as_text(token)
         return with_parameters(self._url.fill(lambda _: cursor), parameters)
+
+    def request_body(self, cursor: Cursor, page: PageToken) -> bytes | None:
+        """The body of the request for a page, which is sent with POST; None for GET."""
+        if self._body is None:
+            return None
+        return self._body.fill({CURSOR_NAME: cursor, PAGE_NAME: self._token(page)})
+
+    def _token(self, page: PageToken) -> PageToken:
+        return self._first if page is None and self.kind in _COUNTED else page
 
     def page_of(self, reply: HttpReply, url: str, page: PageToken) -> JsonPage:
         """The page in a response. ConnectError if it does not have the configured form."""
@@ -90,6 +107,8 @@ class Pagination:
             document = orjson.loads(reply.content)
         except orjson.JSONDecodeError as error:
             raise ConnectError(f"The response is not valid JSON: {error}") from None
+        if self._body and self._body.is_graphql and isinstance(document, dict) and (errors := document.get("errors")):
+            raise ConnectError(f"The response has errors: {orjson.dumps(errors).decode()[:_SNIPPET]}")
         records = self._records_of(document)
         following = self._following(reply, document, url, page, len(records))
         if following is not None and following == page:

@@ -19,10 +19,12 @@ from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, Partition, SourceTask
 from runtime.connectors.http.endpoint import HttpEndpoint, HttpReply
 from runtime.connectors.http.failures import RetryPolicy, TemporaryError
+from runtime.connectors.http.json_body import JsonBody
 from runtime.connectors.http.json_values import JsonPointer, NoValueError
 from runtime.connectors.http.pages import Cursor, JsonPage, Pagination, PaginationKind
 from runtime.connectors.http.settings import URL, EndpointSettings, prefixed
 from runtime.connectors.http.source_config import (
+    BODY,
     CURSOR,
     CURSOR_INITIAL,
     FIRST,
@@ -197,9 +199,13 @@ class HttpSourceTask(SourceTask):
         endpoint = self._endpoint
         url = self._pagination.request_url(self._at.cursor, self._at.page)
         headers = {"Accept": "application/json"}
-        if self._at.page is None and self._first_page is not None and self._first_page.url == url:
+        body = self._pagination.request_body(self._at.cursor, self._at.page)
+        method = "GET" if body is None else "POST"
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        elif self._at.page is None and self._first_page is not None and self._first_page.url == url:
             headers |= self._first_page.headers
-        self._response = self._thread.submit(lambda: (url, endpoint.send("GET", url, None, headers)))
+        self._response = self._thread.submit(lambda: (url, endpoint.send(method, url, body, headers)))
 
     def _failed(self, error: TemporaryError) -> None:
         self._attempts += 1
@@ -229,6 +235,7 @@ def pagination_of(settings: Mapping[str, Any], config: Mapping[str, str]) -> Pag
         settings[FIRST],
         settings[SIZE],
         settings[SIZE_PARAMETER],
+        None if settings[BODY] is None else JsonBody(settings[BODY]),
     )
 
 

@@ -8,8 +8,9 @@ from typing import Any
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, ConfigValue, Importance, Width, grouped
 from runtime.api.errors import ConfigError
 from runtime.connectors.config_keys import TOPIC_KEY
+from runtime.connectors.http.json_body import JsonBody
 from runtime.connectors.http.json_values import check_pointer
-from runtime.connectors.http.pages import PaginationKind
+from runtime.connectors.http.pages import CURSOR_NAME, PAGE_NAME, PaginationKind
 from runtime.connectors.http.settings import (
     URL,
     add_conflicts,
@@ -23,6 +24,7 @@ from runtime.connectors.http.settings import (
 )
 from runtime.connectors.http.templates import TextTemplate
 
+BODY = "http.body"
 TOPIC, INTERVAL, RECORDS, KEY = "topic", "http.poll.interval.ms", "http.records.pointer", "http.key.pointer"
 CURSOR, CURSOR_INITIAL = "http.cursor.pointer", "http.cursor.initial"
 PAGINATION, NEXT = "http.pagination", "http.pagination.next.pointer"
@@ -33,12 +35,23 @@ PARAMETER, FIRST, SIZE, SIZE_PARAMETER = (
     "http.pagination.size.parameter",
 )
 PARAMETER_PREFIX = "http.parameter."
-CURSOR_NAME = "cursor"
 
 
 def _check_url(name: str, value: Any) -> None:
     check_url(name, value)
     TextTemplate(value).check(name, (CURSOR_NAME,))
+
+
+def _check_body(name: str, value: Any) -> None:
+    try:
+        body = JsonBody(value)
+    except ConfigError as error:
+        raise ConfigError(f"Invalid value for configuration {name}: {error}") from None
+    if unknown := sorted(body.names - {CURSOR_NAME, PAGE_NAME}):
+        raise ConfigError(
+            f"Invalid value for configuration {name}: ${{{unknown[0]}}} is unknown; use ${{{CURSOR_NAME}}} or "
+            f"${{{PAGE_NAME}}}"
+        )
 
 
 SOURCE_KEYS = ConfigDef(
@@ -47,6 +60,8 @@ SOURCE_KEYS = ConfigDef(
              "cursor. Keys `http.parameter.<name>` add query parameters.", validator=_check_url, width=Width.LONG,
              display_name="Url"),
         TOPIC_KEY,
+        text_key(BODY, "JSON body of the requests, which are sent with POST; by default they are sent with GET. "
+             "`${cursor}` is the cursor, `${page}` the page, offset or token; null if there is none.", _check_body),
         number_key(INTERVAL, 60_000, 10, "Time between the last page of a poll and the next poll."),
         ConfigKey(RECORDS, ConfigType.STRING, "", Importance.MEDIUM, "JSON pointer to the records in an answer; empty: "
              "the answer itself.", check_pointer, width=Width.MEDIUM, display_name="Records pointer"),
@@ -86,7 +101,11 @@ def source_values(config: Mapping[str, str]) -> list[ConfigValue]:
 
 def _check_cursor(by_name: Mapping[str, ConfigValue], config: Mapping[str, str]) -> None:
     url = by_name[URL]
-    uses = CURSOR_NAME in TextTemplate(url.value or "").names
+    in_body = TextTemplate(by_name[BODY].value or "").names
+    counted = (PaginationKind.TOKEN, PaginationKind.PAGE, PaginationKind.OFFSET)
+    if PAGE_NAME in in_body and by_name[PAGINATION].value not in counted:
+        by_name[BODY].errors.append(f"${{{PAGE_NAME}}} in {BODY} needs {PAGINATION}={', '.join(counted)}")
+    uses = CURSOR_NAME in (*TextTemplate(url.value or "").names, *in_body)
     for name, text in prefixed(config, PARAMETER_PREFIX).items():
         template = TextTemplate(text)
         uses = uses or bool(template.names)
@@ -97,7 +116,7 @@ def _check_cursor(by_name: Mapping[str, ConfigValue], config: Mapping[str, str])
     if uses and not by_name[CURSOR].value and not by_name[CURSOR].errors:
         by_name[CURSOR].errors.append(f"{CURSOR} is required by ${{cursor}}")
     if by_name[CURSOR].value and not uses:
-        by_name[CURSOR].errors.append(f"Use ${{cursor}} in {URL} or in a key {PARAMETER_PREFIX}<name>")
+        by_name[CURSOR].errors.append(f"Use ${{cursor}} in {URL}, {BODY} or a key {PARAMETER_PREFIX}<name>")
     if not url.errors and TextTemplate(url.value).names and by_name[CURSOR_INITIAL].value is None:
         by_name[CURSOR_INITIAL].errors.append(f"{CURSOR_INITIAL} is required by ${{cursor}} in {URL}")
 

@@ -155,6 +155,51 @@ def test_temporary_failures_are_repeated_and_others_fail_the_task() -> None:
             take(task, 1)
 
 
+GRAPHQL = {
+    "http.body": '{"query": "query { items }", "variables": {"after": "${page}", "since": "${cursor}"}}',
+    "http.records.pointer": "/data/items",
+    "http.pagination": "token",
+    "http.pagination.next.pointer": "/data/end",
+    "http.cursor.pointer": "/id",
+}
+
+
+def test_pages_of_graphql_are_requested_by_variables() -> None:
+    def respond(request: Received) -> Answer:
+        variables = request.json["variables"]
+        if variables["since"] is not None:
+            return 200, {}, {"errors": [{"message": "limit"}], "data": None}
+        first = variables["after"] is None
+        return 200, {}, {"data": {"items": [item(1 if first else 2)], "end": "b" if first else None}}
+
+    with http_server(respond) as server, source(server.url, **GRAPHQL) as task:
+        assert ids(take(task, 2)) == [1, 2]
+        with pytest.raises(ConnectError, match=r"The response has errors: .*limit"):
+            take(task, 1)
+        assert {(request.method, request.headers["content-type"]) for request in server.received} == {
+            ("POST", "application/json")
+        }
+        assert [request.json["variables"] for request in server.received[:3]] == [
+            {"after": None, "since": None}, {"after": "b", "since": None}, {"after": None, "since": 2},
+        ]  # fmt: skip
+        assert not any(request.query for request in server.received)
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"http.body": "{"}, "not valid JSON"),
+        ({"http.body": '{"a": "${other}"}'}, "${other} is unknown"),
+        ({"http.body": '{"a": "${page.size}"}'}, "${page.size} is unknown"),
+        ({"http.body": '{"a": "${page}"}'}, "needs http.pagination=token, page, offset"),
+        ({"http.body": '{"a": "${cursor}"}'}, "http.cursor.pointer is required"),
+    ],
+)
+def test_invalid_bodies(config: Mapping[str, str], message: str) -> None:
+    values = HttpSourceConnector().validate({"http.url": "http://localhost", "topic": "t", **config})
+    assert message in " ".join(error for value in values for error in value.errors)
+
+
 @pytest.mark.parametrize("headers", [{"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}, {"Retry-After": "1"}])
 def test_a_rate_limit_is_waited_for(headers: Mapping[str, str]) -> None:
     """GitHub reports its limits with 403."""
