@@ -96,15 +96,19 @@ def raise_for_status(request: str, status: int, headers: Mapping[str, str], text
     exhausted = _is_exhausted(headers)
     limited = exhausted or "retry-after" in headers
     if status in TEMPORARY or status >= 500 or (status == 403 and limited):
-        wait = seconds_of(headers.get("retry-after"))
-        if wait is None and (exhausted or status == 429):
-            wait = _seconds_until_reset(headers)
-        raise TemporaryError(message, wait)
+        raise TemporaryError(message, wait_of(headers, exhausted or status == 429))
     if status in _FATAL:
         raise EndpointError(f"{message}. Check http.auth.type and the credentials")
     if status < 400:
         raise EndpointError(f"{message}: the redirect is not followed. Check http.url")
     raise RejectedError(message)
+
+
+def wait_of(headers: Mapping[str, str], limited: bool) -> float | None:
+    """Seconds after which a request may be repeated, by Retry-After, or else, if it was `limited`, by the reset of the
+    rate limit; None if the response does not say."""
+    wait = seconds_of(headers.get("retry-after"))
+    return _seconds_until_reset(headers) if wait is None and limited else wait
 
 
 def _is_exhausted(headers: Mapping[str, str]) -> bool:

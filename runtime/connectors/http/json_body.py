@@ -48,3 +48,16 @@ def _filled(node: Any, values: Mapping[str, Any]) -> Any:
         return "" if values[name] is None else as_text(values[name])
 
     return TextTemplate(node, encoded=False).fill(text_of)
+
+
+_RATE_LIMITS = frozenset({"RATE_LIMIT", "RATE_LIMITED", "THROTTLED", "TOO_MANY_REQUESTS"})
+
+
+def is_rate_limit(errors: Any) -> bool:
+    """Whether errors of a GraphQL response are a rate limit, by the type or code of one of them."""
+    for error in errors if isinstance(errors, list) else ():
+        more = error.get("extensions") if isinstance(error, dict) else None
+        codes = {str(part.get(key)) for part in (error, more) if isinstance(part, dict) for key in ("type", "code")}
+        if codes & _RATE_LIMITS:
+            return True
+    return False

@@ -11,7 +11,8 @@ import orjson
 
 from runtime.api.errors import ConnectError
 from runtime.connectors.http.endpoint import HttpReply, with_parameters
-from runtime.connectors.http.json_body import JsonBody
+from runtime.connectors.http.failures import TemporaryError, wait_of
+from runtime.connectors.http.json_body import JsonBody, is_rate_limit
 from runtime.connectors.http.json_values import JsonPointer, NoValueError
 from runtime.connectors.http.templates import TextTemplate, as_text
 
@@ -100,7 +101,8 @@ class Pagination:
         return self._first if page is None and self.kind in _COUNTED else page
 
     def page_of(self, reply: HttpReply, url: str, page: PageToken) -> JsonPage:
-        """The page in a response. ConnectError if it does not have the configured form."""
+        """The page in a response. ConnectError if it does not have the configured form, TemporaryError for a rate limit
+        of GraphQL."""
         if not reply.content.strip():
             return JsonPage([], None)
         try:
@@ -108,7 +110,10 @@ class Pagination:
         except orjson.JSONDecodeError as error:
             raise ConnectError(f"The response is not valid JSON: {error}") from None
         if self._body and self._body.is_graphql and isinstance(document, dict) and (errors := document.get("errors")):
-            raise ConnectError(f"The response has errors: {orjson.dumps(errors).decode()[:_SNIPPET]}")
+            message = f"The response has errors: {orjson.dumps(errors).decode()[:_SNIPPET]}"
+            if is_rate_limit(errors):
+                raise TemporaryError(message, wait_of(reply.headers, limited=True))
+            raise ConnectError(message)
         records = self._records_of(document)
         following = self._following(reply, document, url, page, len(records))
         if following is not None and following == page:

@@ -179,20 +179,24 @@ class HttpSourceTask(SourceTask):
         self.idle_poll = 0.01
         try:
             url, reply = self._response.result(_WAIT)
+            self._response = None
+            self._page = self._page_in(url, reply)
         except NotYetError:
             return False
         except TemporaryError as error:
             self._response = None
             self._failed(error)
             return False
-        self._response, self._attempts = None, 0
+        self._attempts = 0
+        return True
+
+    def _page_in(self, url: str, reply: HttpReply) -> JsonPage:
         if reply.status == 304:
-            self._page = JsonPage([], None)
-            return True
+            return JsonPage([], None)
+        page = self._safe(self._pagination.page_of(reply, url, self._at.page))
         if self._at.page is None:
             self._opened = _FirstPage(url, _conditions(reply))
-        self._page = self._safe(self._pagination.page_of(reply, url, self._at.page))
-        return True
+        return page
 
     def _request(self) -> None:
         assert self._thread is not None and self._endpoint is not None

@@ -186,6 +186,21 @@ def test_pages_of_graphql_are_requested_by_variables() -> None:
 
 
 @pytest.mark.parametrize(
+    "error", [{"type": "RATE_LIMITED", "message": "x"}, {"message": "x", "extensions": {"code": "THROTTLED"}}]
+)
+def test_a_rate_limit_of_graphql_is_waited_for(error: dict[str, Any]) -> None:
+    def respond(request: Received) -> Answer:
+        if len(server.received) == 1:
+            return 200, {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}, {"errors": [error]}
+        return 200, {}, {"data": {"items": [item(1)], "end": None}}
+
+    with http_server(respond) as server, source(server.url, **GRAPHQL) as task:
+        started_at = time.monotonic()
+        assert ids(take(task, 1)) == [1]
+        assert time.monotonic() - started_at >= 0.95
+
+
+@pytest.mark.parametrize(
     ("config", "message"),
     [
         ({"http.body": "{"}, "not valid JSON"),
