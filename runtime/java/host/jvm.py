@@ -122,8 +122,8 @@ class TaskHostJvm:
             self.status()
         except HostLostError as error:
             self.process.ended.wait(_END)
-            if self.process.end.at_fault:
-                raise HostStartError(f"{error}. Check headrace.java.options and headrace.java.heap.mb") from error
+            if (end := self.process.end).at_fault:  # `error` may say only that a connection has ended
+                raise HostStartError(f"{end.reason}. Check headrace.java.options and headrace.java.heap.mb") from error
             raise
         except BaseException as error:  # nobody else would end this JVM
             self.process.kill(JvmEnd(f"The task host JVM has not started: {error}"))

@@ -147,27 +147,27 @@ async def test_a_promotion_and_a_restore_continue_if_their_page_is_left(ours: Cl
     name = ours.source("staging-left", state="STOPPED")
     there = name.removeprefix("staging-")
     ours.made.append(there)
-    with DelayingProxy(ours.url) as proxy, context_prod(proxy.url):
+    with DelayingProxy(ours.url) as proxy, DelayingProxy(ours.url) as other, context_prod(other.url):
         async with console(proxy.url, 120, 40) as seen:
 
-            async def leave_while_creating(*keys: str) -> None:
-                proxy.hold("POST")
-                await seen.press(*keys)
+            async def leave_while_creating(key: str, cluster: DelayingProxy) -> None:
+                cluster.hold("POST")
+                await seen.press(key)
                 await seen.confirm("y")
-                await asyncio.to_thread(proxy.wait_held)
+                await asyncio.to_thread(cluster.wait_held)
                 await seen.press("escape")
                 await seen.until(lambda: seen.app.screen is seen.home, "the list")
-                proxy.release(send=True)
+                cluster.release(send=True)
 
             await seen.go(name)
             await seen.press("greater_than_sign")
             await seen.sees("1 to create STOPPED", "> promotes")
-            await leave_while_creating("greater_than_sign")
+            await leave_while_creating("greater_than_sign", other)
             await seen.sees("1 connector promoted")
             before = config(ours, there)
             ours.request("DELETE", f"/connectors/{there}")
             await seen.press("U")
             await seen.sees("deleted connectors", there, "before the deletion STOPPED")
-            await leave_while_creating("R")
+            await leave_while_creating("R", proxy)
             await seen.sees(f"{there}: recreated as STOPPED")
             assert config(ours, there) == before
