@@ -212,7 +212,7 @@ def test_possible_success_is_distinguished(our_connect: WorkerProcess, broker: K
     console(f"delete {name}")
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_without_a_context_a_script_uses_the_embedded_cluster(tmp_path: Path) -> None:
     """The cluster is started if it does not run, and ended with the script; progress is reported on standard error."""
     embedded = EmbeddedCommands(tmp_path)

@@ -154,8 +154,8 @@ def test_another_worker_takes_over_from_a_worker_frozen_beyond_its_session(pair:
     check_all_share(group, pipelines)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("step", [*(pytest.param(step, marks=pytest.mark.soak) for step in (1, 2)), 3])
+@pytest.mark.soak
+@pytest.mark.parametrize("step", [1, 2, 3])
 def test_the_next_leader_finishes_a_change_of_offsets_exactly_once(
     group: WorkerGroup, step: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

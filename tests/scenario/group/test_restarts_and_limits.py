@@ -97,7 +97,7 @@ def test_a_storm_of_failures_is_limited_on_each_worker_and_does_not_slow_the_res
         group.connect.ask("DELETE", f"/connectors/{name}")
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_restarts_and_limits_survive_the_death_and_the_return_of_a_worker(group: WorkerGroup) -> None:
     limited, topic, marks = unique("limited"), group.broker.create_topic(), group.folder / unique("marks")
     config = {

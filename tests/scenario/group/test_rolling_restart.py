@@ -9,7 +9,7 @@ from tests.support.clusters.retrying_client import RetryingClient
 from tests.support.clusters.worker_group import WorkerGroup
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_rolling_restart_loses_no_request_and_no_record(group: WorkerGroup) -> None:
     group.start(*(group.ours() for _ in range(3)))
     pipelines = Pipelines(group.folder, group.broker, 6)

@@ -109,6 +109,7 @@ def values(folder: Path, name: str) -> list[Any]:
     return found
 
 
+@pytest.mark.soak
 def test_the_documented_example(tmp_path: Path) -> None:
     done = run(f"{SESSION}{example()}", tmp_path)
     assert done.returncode == 0, done.stderr[-4000:]

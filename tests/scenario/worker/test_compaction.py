@@ -15,7 +15,8 @@ from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
 
-@pytest.mark.parametrize("exactly_once", ["disabled", pytest.param("enabled", marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("exactly_once", ["disabled", "enabled"])
 def test_the_next_connector_gets_nothing_of_a_deleted_one(
     own_broker: EmbeddedBroker, worker: Callable[..., WorkerProcess], exactly_once: str
 ) -> None:
