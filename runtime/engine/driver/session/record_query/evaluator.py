@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from runtime.engine.driver.session.plans import companion, items, name_of, sequence
 from runtime.engine.driver.session.record_query.planning import AnalysedQuery, execution, leaf_of
 
@@ -90,6 +88,7 @@ class Evaluator:
             stream.close()
 
     def _run_job(self, source: str, target: str) -> None:
+        import pyarrow as pa
         from pyspark.sql import DataFrame
 
         with pa.ipc.open_stream(source) as stream:

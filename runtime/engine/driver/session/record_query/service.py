@@ -12,8 +12,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from runtime.connectors.spark.session_client import CHECK_SQL, PREPARE_SQL, RUN_SQL
 from runtime.engine.driver.session.record_query.evaluator import Evaluator, JvmParts
 from runtime.engine.driver.session.record_query.planning import AnalysedQuery
@@ -157,6 +155,7 @@ class _Query:
                 self._idle.append(evaluator)
 
     def _analysed(self) -> AnalysedQuery:
+        import pyarrow as pa
         from pyspark.sql.pandas.types import from_arrow_schema
 
         schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(self._schema)))

@@ -8,6 +8,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 PROGRAM = """
 import importlib, sys
 from runtime.engine.driver.daemon import modules
@@ -24,6 +26,17 @@ def test_libraries_of_single_connectors_are_left_to_their_slots() -> None:
         [sys.executable, "-c", PROGRAM], env=environment, cwd=Path(__file__).parents[5], capture_output=True, check=True
     )
     assert done.stdout.decode().splitlines() == ["", "True"]
+
+
+@pytest.mark.parametrize("process", ["engine.driver.driver", "host.server", "worker.worker"])
+def test_a_process_loads_libraries_when_it_needs_them(process: str) -> None:
+    """Arrow alone takes 30 MB."""
+    program = f"""import sys, runtime.{process}
+print(*sorted({{"pyarrow", "pyspark", "sqlalchemy", "fsspec", "fastavro", "google.protobuf"}} & set(sys.modules)))"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=Path(__file__).parents[5], capture_output=True, check=True
+    )
+    assert done.stdout.decode().split() == []
 
 
 FORGETTING = """
