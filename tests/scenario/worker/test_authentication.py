@@ -12,6 +12,7 @@ from tests.support.clusters.authentication import (
     append,
     await_lines,
     for_all_clients,
+    for_clients,
     group_authenticates,
     until_reauthenticated,
 )
@@ -52,6 +53,16 @@ def test_a_group_of_two_authenticates(
     properties = for_all_clients(secured.login(mechanism, tokens.url))
     properties |= {"exactly.once.source.support": exactly_once, "headrace.slots": "1"}
     group_authenticates(secured, tmp_path, properties, REAUTHENTICATION / 1000)
+
+
+def test_clients_of_each_kind_authenticate_in_their_own_way(
+    secured: SecuredBroker, tokens: TokenEndpoint, tmp_path: Path
+) -> None:
+    """The short part of the test above: four mechanisms, and no session ends."""
+    kinds = {"": "SCRAM-SHA-512", "producer.": "PLAIN", "consumer.": "OAUTHBEARER", "admin.": "mTLS with PKCS12"}
+    properties = for_clients({kind: secured.login(mechanism, tokens.url) for kind, mechanism in kinds.items()})
+    properties |= {"exactly.once.source.support": "enabled", "headrace.slots": "1"}
+    group_authenticates(secured, tmp_path, properties, 0)
 
 
 @pytest.mark.soak

@@ -17,7 +17,12 @@ _KINDS = ("", "admin.", "consumer.", "producer.")
 
 def for_all_clients(login: Mapping[str, str]) -> dict[str, str]:
     """Worker properties with this login for the worker's own clients and for those of connectors."""
-    return {f"{kind}{key}": value for kind in _KINDS for key, value in of_properties_file(login).items()}
+    return for_clients(dict.fromkeys(_KINDS, login))
+
+
+def for_clients(logins: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Worker properties with logins by the prefix of the clients' properties, which is empty for the worker's own."""
+    return {f"{kind}{key}": v for kind, login in logins.items() for key, v in of_properties_file(login).items()}
 
 
 def group_authenticates(broker: KafkaBroker, folder: Path, properties: Mapping[str, str], session: float) -> None:

@@ -112,6 +112,7 @@ class ScriptedEngine:
         self.running: dict[TaskId, TaskSpec] = {}
         self.paused: set[TaskId] = set()
         self.started: list[TaskId] = []
+        self.topics_reset: list[str] = []
         self.leased = True
         self.on_stop: Callable[[TaskId], Awaitable[None]] = nothing
         self._listener = listener
@@ -131,6 +132,9 @@ class ScriptedEngine:
 
     def pause_task(self, task: TaskId, paused: bool) -> None:
         (self.paused.add if paused else self.paused.discard)(task)
+
+    def reset_topics(self, connector: str, at: int) -> None:
+        self.topics_reset.append(connector)
 
     def limit_task(self, task: TaskId, limit: RateLimit) -> None:
         self.running[task] = replace(self.running[task], limit=limit)
@@ -215,9 +219,10 @@ class HerderRig:
         self.stored_offsets, self.locks = StoredOffsets(self.offsets, self.clusters), ConnectorLocks()
         self.settling = GroupSettling(self.connectors, self.statuses, SoleWorker("w:1"), NEVER_CALLED)
         self.changes = OffsetChanges(self.journal, self.configs, self.stored_offsets, self.settling, self.locks)
+        tracking = TopicTracking(self.worker.topic_tracking, self.worker.topic_tracking_reset)
         self.herder = Herder(
-            self.configs, self.statuses, self.host, self.connectors, entries, TopicTracking(True, True), self.locks,
-            self.changes, self.group, self.worker.request_timeout,
+            self.configs, self.statuses, self.host, self.connectors, entries, tracking, self.locks, self.changes,
+            self.group, self.worker.request_timeout,
         )  # fmt: skip
         self.fenced: list[list[str]] = []
         """The transactional ids of each round of fencing."""

@@ -26,7 +26,7 @@ ADMINISTRATOR = "administrator"
 """A superuser of every mechanism, and the user of all certificates on the listener without SASL."""
 
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")
-MECHANISMS = ("PLAIN", *SCRAM, "OAUTHBEARER", "mTLS with JKS", "mTLS with PEM")
+MECHANISMS = ("PLAIN", *SCRAM, "OAUTHBEARER", "mTLS with JKS", "mTLS with PKCS12", "mTLS with PEM")
 
 _MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule required"
 
@@ -87,7 +87,8 @@ class SecuredBroker(KafkaBroker):
         if mechanism == "OAUTHBEARER":
             return self.token_client(endpoint, user)
         if mechanism.startswith("mTLS"):
-            stores = {**KEYS["JKS"], **TRUST["JKS"]} if mechanism.endswith("JKS") else self._pem()
+            kind = mechanism.rpartition(" ")[2]
+            stores = self._pem() if kind == "PEM" else {**KEYS[kind], **TRUST[kind]}
             return {"bootstrap.servers": self.certificates, "security.protocol": "SSL", **stores}
         module = _MODULE if mechanism in SCRAM else _PLAIN
         jaas = f'{module} username="{user}" password="{user}-secret";'

@@ -22,6 +22,13 @@ def test_keys_of_the_connector_replace_those_of_the_worker() -> None:
     assert (policy.attempts, policy.delay) == (-1, 0.5)
 
 
+def test_each_key_sets_its_part_of_the_policy() -> None:
+    given = {"headrace.restart.attempts": "5", "headrace.restart.delay.ms": "100",
+             "headrace.restart.delay.max.ms": "2000", "headrace.restart.errors": "Timeout*, a.B",
+             "headrace.restart.reset.ms": "3000"}  # fmt: skip
+    assert policy_of(given) == RestartPolicy(5, 0.1, 2.0, ("Timeout*", "a.B"), 3.0)
+
+
 def test_delays_double_up_to_the_longest_one_and_differ_by_up_to_half() -> None:
     policy = RestartPolicy(attempts=9, delay=1.0, max_delay=5.0)
     assert [policy.delay_before(n, lambda: 1.0) for n in (1, 2, 3, 4, 9_999)] == [1.0, 2.0, 4.0, 5.0, 5.0]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runtime.api.errors import ConfigError
-from runtime.config.spark_cluster import bind_address, check_cluster, driver_host
+from runtime.config.spark_cluster import bind_address, check_cluster, driver_host, executor_size_of
+from runtime.model.executor_size import ExecutorSize
 
 ENCRYPTED = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
 SECRET = {"spark.authenticate.secret": "s"}
@@ -51,3 +52,12 @@ def test_refused_with_the_settings_to_change(properties: dict[str, str], named: 
 def test_the_addresses_are_those_of_sparks_driver() -> None:
     assert driver_host(OTHER) == bind_address(OTHER) == "10.0.0.5"
     assert bind_address({**OTHER, "spark.driver.bindAddress": "0.0.0.0"}) == "0.0.0.0"
+
+
+def test_the_size_of_a_dedicated_slots_executor() -> None:
+    assert executor_size_of({}) == ExecutorSize(0, 0)
+    assert executor_size_of({}, java_heap=100).memory == 356, (
+        "the JVM for Java plugins and what it needs beside its heap"
+    )
+    given = {"headrace.executor.cores": "2", "headrace.executor.memory.mb": "700"}
+    assert executor_size_of(given, java_heap=100) == ExecutorSize(700, 2)

@@ -67,3 +67,30 @@ def test_removed_properties_that_say_what_is_always_so_are_accepted() -> None:
 def test_properties_without_effect_cause_warnings() -> None:
     c = distributed({**GOOD, "grup.id": "x", "metric.reporters": "x.Reporter", "producer.linger.ms": "5"})
     assert [w.split()[0] for w in c.warnings] == ["grup.id", "metric.reporters"]
+
+
+def test_replicas_of_the_storage_topics() -> None:
+    given = {"config": 1, "offset": 2, "status": 4}
+    names = (
+        "config.storage.replication.factor",
+        "offset.storage.replication.factor",
+        "status.storage.replication.factor",
+    )
+    c = distributed({**GOOD, **{name: str(given[name.partition(".")[0]]) for name in names}})
+    assert [topic.replication_factor for topic in (c.configs, c.offsets, c.statuses)] == [1, 2, 4]
+
+
+def test_topic_of_the_journal() -> None:
+    assert distributed(GOOD).journal_topic == "o-headrace"
+    assert distributed({**GOOD, "headrace.journal.topic": "j"}).journal_topic == "j"
+
+
+@pytest.mark.parametrize("protocol", ["sessioned", "compatible", "eager"])
+def test_only_the_eager_protocol_causes_a_warning(protocol: str) -> None:
+    warnings = distributed({**GOOD, "connect.protocol": protocol}).warnings
+    assert [w.split()[0] for w in warnings] == (["connect.protocol=eager"] if protocol == "eager" else [])
+
+
+def test_port_for_slots_on_other_machines() -> None:
+    assert distributed(GOOD).slot_port == 0
+    assert distributed({**GOOD, "headrace.slot.port": "7400"}).slot_port == 7400

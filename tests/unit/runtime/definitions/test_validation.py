@@ -216,6 +216,10 @@ def test_versions_of_plugins_are_validated() -> None:
         "value.converter",
         "value.converter.plugin.version",
     }
+    assert set(errors(source(header__converter="Simple", header__converter__plugin__version="[1,2)"))) == {
+        "header.converter",
+        "header.converter.plugin.version",
+    }
 
 
 def test_exactly_once_is_refused() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -32,9 +33,20 @@ class Owner:
 def module(request: pytest.FixtureRequest) -> Iterator[Any]:
     """The module of each half; the test leaves no client open."""
     module: ModuleType = request.param
+    _close_earlier(module)
     before = module.count()
     yield module
-    wait_until(lambda: module.count() <= before, 10)  # a collection may close clients of earlier tests, too
+    wait_until(lambda: module.count() <= before, 10)
+
+
+def _close_earlier(module: Any) -> None:
+    """Waits until the clients whose owners went in earlier tests are closed: they are closed in order."""
+    gc.collect()
+    admin = module.KeptAdmin(_NOWHERE)
+    with admin.use() as client:
+        last = weakref.ref(client)
+    del client, admin
+    wait_until(lambda: last() is None, 10)
 
 
 @pytest.fixture

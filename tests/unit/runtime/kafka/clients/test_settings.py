@@ -86,6 +86,23 @@ def test_unknown_properties_are_named_and_known_ones_without_use_are_not() -> No
 
 
 @pytest.mark.parametrize(
+    "key, value, native, wanted",
+    [
+        ("client.dns.lookup", "use_all_dns_ips", "client.dns.lookup", "use_all_dns_ips"),
+        ("connections.max.idle.ms", "540000", "connections.max.idle.ms", 540_000),
+        ("send.buffer.bytes", "65536", "socket.send.buffer.bytes", 65_536),
+        ("send.buffer.bytes", "-1", "socket.send.buffer.bytes", 0),
+        ("socket.connection.setup.timeout.ms", "2000", "socket.connection.setup.timeout.ms", 2_000),
+    ],
+)
+def test_settings_of_connections_reach_every_client(key: str, value: str, native: str, wanted: object) -> None:
+    config = client_config({**WORKER, key: value}, "admin")
+    assert (config.warnings, config.settings[native]) == ((), wanted)
+    AdminClient(native_settings(config.settings))
+    assert client_config(WORKER, "producer", {f"producer.override.{key}": value}).settings[native] == wanted
+
+
+@pytest.mark.parametrize(
     "kind, key, value",
     [
         ("producer", "buffer.memory", "33554432"),

@@ -167,14 +167,22 @@ def test_an_endpoint_with_tls() -> None:
 
 
 @pytest.mark.parametrize(
-    "life, buffer, minimum, refresh",
-    [(3600, 300, 60, 2880), (3600, 1200, 60, 2400), (3600, 300, 3000, 3000), (300, 300, 60, 240)],
+    "life, factor, buffer, minimum, refresh",
+    [
+        (3600, 0.8, 300, 60, 2880),
+        (3600, 0.5, 300, 60, 1800),
+        (3600, 0.8, 1200, 60, 2400),
+        (3600, 0.8, 300, 3000, 3000),
+        (300, 0.8, 300, 60, 240),
+    ],
 )
-def test_the_time_of_renewal(endpoint: TokenEndpoint, life: int, buffer: int, minimum: int, refresh: int) -> None:
+def test_the_time_of_renewal(
+    endpoint: TokenEndpoint, life: int, factor: float, buffer: int, minimum: int, refresh: int
+) -> None:
     """As Java's ExpiringCredentialRefreshingLogin, without its jitter."""
     endpoint.seconds = life
-    limits = {"buffer": buffer, "min.period": minimum}
-    more = {f"sasl.login.refresh.{name}.seconds": str(seconds) for name, seconds in limits.items()}
+    limits = {"window.factor": factor, "buffer.seconds": buffer, "min.period.seconds": minimum}
+    more = {f"sasl.login.refresh.{name}": str(value) for name, value in limits.items()}
     new = token(java(endpoint.url, **credentials(), **more))
     assert new.refresh - new.fetched == pytest.approx(refresh, abs=5)
 
@@ -239,6 +247,7 @@ def test_jwt_bearer(endpoint: TokenEndpoint, tmp_path: Path, algorithm: str) -> 
         "claim.sub": "s",
         "claim.jti.include": "true",
         "claim.exp.seconds": "60",
+        "claim.nbf.seconds": "20",
         "private.key.passphrase": "phrase",
     }
     given["template.file"] = str(tmp_path / "template")
@@ -260,7 +269,7 @@ def test_jwt_bearer(endpoint: TokenEndpoint, tmp_path: Path, algorithm: str) -> 
         "sub": "s",
         "tenant": "t",
     }
-    assert sent["exp"] - sent["iat"] == 60
+    assert (sent["exp"] - sent["iat"], sent["iat"] - sent["nbf"]) == (60, 20)
     assert sent["jti"]
 
 
@@ -274,6 +283,7 @@ def test_an_assertion_in_a_file(endpoint: TokenEndpoint, tmp_path: Path) -> None
     "more, message",
     [
         ({}, f"needs {P}client.credentials.client.id, or clientId in sasl.jaas.config"),
+        ({f"{P}jwt.validator.class": "com.example.Mine"}, f"{P}jwt.validator.class=com.example.Mine is not supported"),
         ({**credentials(), f"{P}token.endpoint.url": ""}, f"needs {P}token.endpoint.url"),
         ({**credentials(), f"{P}token.endpoint.url": "ftp://x"}, "must begin with https:, http: or file:"),
         (BEARER, f"needs either {P}assertion.file or {P}assertion.private.key.file"),
