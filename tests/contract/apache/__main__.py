@@ -10,6 +10,8 @@ import argparse
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from tests.contract.apache import class_paths
@@ -25,22 +27,23 @@ def main(options: Sequence[str]) -> int:
     parser = argparse.ArgumentParser("python -m tests.contract.apache", description=__doc__)
     parser.add_argument("--apache", action="store_true", help="on Apache's workers instead of Headrace's")
     parser.add_argument("--limit", type=float, default=LIMIT, metavar="SECONDS", help="for a class")
+    parser.add_argument("--at-once", type=int, default=1, metavar="CLASSES", help="in parallel, 1 unless given")
     parser.add_argument("tests", nargs="*", metavar="CLASS[#METHOD]")
     given = parser.parse_args(options)
     folder = Path(tempfile.mkdtemp(prefix="headrace-apache-suite-"))
     print(f"logs are in {folder}", flush=True)
     run = Run(class_paths.build(), installed_java(), folder, given.apache, given.limit)
-    return run_all(run, _selected(given.tests or class_paths.test_classes()))
+    return run_all(run, _selected(given.tests or class_paths.test_classes()), given.at_once)
 
 
-def run_all(run: Run, selected: dict[str, list[str]]) -> int:
+def run_all(run: Run, selected: dict[str, list[str]], at_once: int = 1) -> int:
     """Runs methods by class, all of a class if there are none; prints each result and the verdict."""
     results: list[Result] = []
-    for cls, methods in selected.items():
-        found = run_class(run, cls, methods)
-        for result in found:
-            print(f"{result.seconds:7.1f} s  {_outcome(result)}  {result.test}  {result.failure[:300]}", flush=True)
-        results += found
+    with ThreadPoolExecutor(at_once) as pool:
+        for found in pool.map(partial(run_class, run), selected, selected.values()):
+            for result in found:
+                print(f"{result.seconds:7.1f} s  {_outcome(result)}  {result.test}  {result.failure[:300]}", flush=True)
+            results += found
     problems = judge(results, {} if run.apache else read_expected(EXPECTED))
     passed = sum(not result.failure and not result.skipped for result in results)
     print("\n".join([f"{passed} of {len(results)} tests passed", *problems]))
