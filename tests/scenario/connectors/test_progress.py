@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import statistics
+import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -17,12 +19,14 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.clusters.events import Follower
 from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.kafka import topics, transactions
+from tests.support.packages.debian import PackageMissing, installed, skip_unless_ci
 from tests.support.plugins import PLUGINS
 from tests.support.tasks.pipeline import produce
 from tests.support.waiting import soon, wait_until
 from tests.support.workers import our_worker
 
 _SAMPLE = re.compile(r"([a-z_]+)(?:\{(.*)\})? (-?[0-9.]+)")
+_NAMED_BY_APACHE = re.compile(r"kafka_connect_worker_metrics_\w+_count .* should not have \"_count\" suffix")
 _WEEK = 7 * 24 * 3_600_000
 
 
@@ -42,16 +46,19 @@ def follower(connect: Connect) -> Follower:
 
 def metrics(connect: Connect) -> dict[str, dict[str, float]]:
     """Metric values by family and labels."""
-    with urllib.request.urlopen(f"{connect.worker.url}/metrics", timeout=30) as answer:
-        assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
-        text = answer.read().decode()
     found: dict[str, dict[str, float]] = {}
-    for line in text.splitlines():
+    for line in metrics_text(connect).splitlines():
         if not line.startswith("#"):
             match = _SAMPLE.fullmatch(line)
             assert match is not None, line
             found.setdefault(match[1], {})[match[2] or ""] = float(match[3])
     return found
+
+
+def metrics_text(connect: Connect) -> str:
+    with urllib.request.urlopen(f"{connect.worker.url}/metrics", timeout=30) as answer:
+        assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+        return str(answer.read().decode())
 
 
 def test_metrics_of_a_source(connect: Connect, broker: KafkaBroker, follower: Follower) -> None:
@@ -207,3 +214,24 @@ def test_a_rate_limit_is_shown_and_changes_while_the_task_runs(
     status, answer = connect.request("PATCH", f"/connectors/{name}/config", {"headrace.rate.records": "fast"})
     assert status == 400
     assert "headrace.rate.records" in answer["message"]
+
+
+@pytest.mark.soak
+def test_promtool_objects_only_to_names_that_apaches_metrics_have(
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """Dashboards use `connector-count` and its like in snake case, although a gauge should have no suffix `_count`."""
+    try:
+        promtool = installed(lambda: shutil.which("promtool"), "prometheus")
+    except PackageMissing as missing:
+        skip_unless_ci(missing)
+    topic, source, sink = broker.create_topic(), unique("source"), unique("sink")
+    connect.create(source, {"connector.class": "headrace_test_plugins.CountingConnector", "topic": topic, **STRINGS})
+    connect.sink(sink, str(tmp_path / "out"), topic)
+    wait_until(lambda: (tmp_path / "out").exists() and (tmp_path / "out").stat().st_size > 0)
+    text = metrics_text(connect)
+    assert f'connector="{source}"' in text
+    assert f'connector="{sink}"' in text
+    found = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True, timeout=60)
+    objections = [line for line in found.stderr.splitlines() if not _NAMED_BY_APACHE.match(line)]
+    assert (objections, found.stdout) == ([], "")
