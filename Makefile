@@ -29,7 +29,7 @@ test-fast: setup
 
 bench: setup
 	@$(BIN)/python -m tests.bench.side_by_side $(BENCH)
-	@$(if $(BENCH),,$(BIN)/python -m tests.bench.group_scale && $(BIN)/python -m tests.bench.many && $(BIN)/python -m tests.bench.cluster)
+	@$(if $(BENCH),,$(BIN)/python -m tests.bench.group_scale && $(BIN)/python -m tests.bench.many && $(BIN)/python -m tests.bench.cluster && $(BIN)/python -m tests.bench.outage)
 	@$(BIN)/python -m tests.bench.figures
 
 bench-console: setup
