@@ -18,6 +18,7 @@ VERBS = {
     "get loggers": "cluster.loggers:GetLoggers",
     "get topics": "cluster.topics:GetTopics",
     "topics": "cluster.cluster_topics:Topics",
+    "describe topic": "cluster.describe_topic:DescribeTopic",
     "records": "cluster.records:Records",
     "get deadletters": "cluster.dead_letters:GetDeadLetters",
     "replay deadletters": "cluster.dead_letters:ReplayDeadLetters",

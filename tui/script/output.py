@@ -36,8 +36,14 @@ def render(result: Result, form: str, colour: bool = False) -> str:
     if form == "name":
         return "".join(f"{plain(name)}\n" for name in result.names)
     if result.table is None:
-        return plain(result.text, lines=True) + "\n" if result.text else ""
+        return text_of(result, wide=form == "wide")
     return draw(result.table, wide=form == "wide", colour=colour)
+
+
+def text_of(result: Result, wide: bool) -> str:
+    """The text of a result without `table`, and the tables below it, each after an empty line."""
+    text = plain(result.text, lines=True) + "\n" if result.text else ""
+    return "\n".join([text, *(draw(table, wide) for table in result.parts)])
 
 
 def plain(text: str, lines: bool = False) -> str:
