@@ -9,6 +9,7 @@ from tests.support.console.console import Console, console
 from tests.support.kafka import topics
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
+from tui.screens.base.navigation import OpenRecords
 from tui.screens.topics import records_screen
 from tui.screens.topics.topic_screen import TopicScreen
 from tui.screens.topics.topics_screen import TopicsScreen
@@ -84,6 +85,30 @@ async def test_the_window_is_bounded(cluster: Cluster, broker: KafkaBroker) -> N
             await seen.until(lambda: screen.page is not page and not screen._busy)  # noqa: B023 - awaited here
             assert len(screen.records) == count
         assert screen.page is not None and screen.page.starts == {0: 300} and screen.page.ends == {0: 1300}
+
+
+async def test_two_records_are_compared(cluster: Cluster, broker: KafkaBroker) -> None:
+    topic = broker.create_topic()
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    for key, value in (("a", '{"n": 1, "s": [1, 3]}'), ("b", "{}"), ("a", '{"s": [1, 2, 3], "n": 2}')):
+        producer.produce(topic, value, key)
+    assert producer.flush(30) == 0
+    async with console(cluster.url, 100, 30, bootstrap=broker.bootstrap) as seen:
+        await seen.until(lambda: seen.home.services, "the screen")
+        seen.home.post_message(OpenRecords(topic))
+        await seen.sees("3 of about 3", "offset 2")
+        await seen.press("equals_sign")
+        await seen.sees("compare", "2 differences", "0@0", "0@2", "value.n", "value.s[1]", "(none)")
+        await seen.press("v")
+        await seen.sees('- "n": 1', '+ "n": 2', '"s": [')
+        await seen.press("escape", "home", "equals_sign")
+        await seen.sees("no earlier record with this key")
+        await seen.press("space", "down", "equals_sign")
+        await seen.sees("0@0", "0@1", 'key "a" "b"')
+        await seen.press("escape", "up", "space")
+        screen = seen.app.screen
+        assert isinstance(screen, records_screen.RecordsScreen)
+        await seen.until(lambda: screen.marked is None and not screen.grid.marks, "no mark")
 
 
 async def test_from_an_offset_to_its_record_and_back(cluster: Cluster, broker: KafkaBroker) -> None:
