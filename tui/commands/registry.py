@@ -72,6 +72,8 @@ VERBS = {
     "uncordon worker": "cluster.workers:Uncordon",
     "drain worker": "cluster.workers:Drain",
     "reload plugin": "cluster.plugins:ReloadPlugin",
+    "copy": "screen:CopyShown",
+    "export screen": "screen:ExportScreen",
     "config": "settings:Config",
     "config set-context": "contexts:SetContext",
     "config use-context": "contexts:UseContext",

@@ -4,7 +4,7 @@ block."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tui.errors import HeadraceError, NotFound
 from tui.formatting import counted
@@ -14,7 +14,8 @@ from tui.offsets.group_lag import group_of
 from tui.topics.topic_list import TopicSummary, with_offsets
 
 if TYPE_CHECKING:
-    from confluent_kafka.admin import AdminClient, ConfigEntry
+    from confluent_kafka.admin import AdminClient
+    from confluent_kafka.admin._config import ConfigEntry
 
 MAX_GROUPS = 200  # consumer groups whose offsets are read; those of sinks that read the topic come first
 _DEFAULT = 5  # the source of a default in a response of DescribeConfigs (KIP-226)
@@ -180,9 +181,9 @@ def _replicas(admin: AdminClient, timeout: float, topic: str) -> tuple[Partition
 
 
 def _configs(admin: AdminClient, timeout: float, topic: str) -> tuple[TopicConfig, ...]:
-    from confluent_kafka.admin import ConfigResource, ResourceType
+    from confluent_kafka.admin._config import ConfigResource
 
-    resource = ConfigResource(ResourceType.TOPIC, topic)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
     entries = admin.describe_configs([resource], request_timeout=timeout)[resource].result()
     return tuple(
         TopicConfig(name, entry.value, _default(name, entry.synonyms), _SOURCES.get(_source(entry), "other"))
@@ -192,8 +193,9 @@ def _configs(admin: AdminClient, timeout: float, topic: str) -> tuple[TopicConfi
 
 
 def _source(entry: ConfigEntry) -> int:
-    """The source of an entry as the protocol's number: confluent-kafka has it as a number, against its types."""
-    return int(getattr(entry.source, "value", entry.source))
+    """The source of an entry as the protocol's number, which confluent-kafka returns against its types."""
+    source: Any = entry.source
+    return int(getattr(source, "value", source))
 
 
 def _default(name: str, synonyms: Mapping[str, ConfigEntry]) -> str | None:

@@ -47,6 +47,11 @@ class Reading(PopUp[None]):
     def on_mount(self) -> None:
         self.query_one(Pager).focus()
 
+    def report(self, text: str, kind: str = "info") -> None:
+        """Shows a text after the title."""
+        title = Content.assemble(visible(self.title_text), ("  " + visible(text), "$foreground"))
+        self.query_one("#title", Label).update(title)
+
     def on_resize(self) -> None:
         self.query_one(Pager).put(self._fitted())
 

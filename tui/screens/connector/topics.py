@@ -43,7 +43,7 @@ class TopicsPane(Pane):
         self.is_read = False
 
     def compose(self) -> ComposeResult:
-        yield Grid(COLUMNS, id="topics-used")
+        yield Grid(COLUMNS, id="topics-used", sortable=True)
         yield Note("topics-note")
 
     def reset(self) -> None:

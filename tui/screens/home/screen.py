@@ -241,7 +241,10 @@ class Home(ListAndPage):
         elif words[0] == "sort":
             self._sort_by(" ".join(words[1:]))
         elif self.services is not None and not self.navigation.use_context(line):
-            self.controller.typed(line)
+            from tui.screens.home import screen_commands
+
+            if not screen_commands.run(self, line):
+                self.controller.typed(line)
 
     def _sort_by(self, text: str) -> None:
         """`:sort lag`, `:sort lag reverse`; without an order, the menu."""

@@ -81,7 +81,7 @@ class TopicScreen(Page):
     def body(self) -> ComposeResult:
         yield Bar(id="facts")
         yield Tabs(TABLES)
-        yield Grid(COLUMNS[self.table], id="rows")
+        yield Grid(COLUMNS[self.table], id="rows", sortable=True)
 
     @property
     def grid(self) -> Grid:

@@ -155,6 +155,12 @@ class TopicsScreen(FilteredPage):
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()
 
+    def on_grid_heading_clicked(self, event: Grid.HeadingClicked) -> None:
+        event.stop()
+        if event.column in ("topic", "records"):
+            self.by_size = event.column == "records"
+            self.draw()
+
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()
         self._open_records(event.key)
