@@ -24,6 +24,8 @@ from tui.screens.home.early_keys import EarlyKeys
 from tui.user_folders import config_folder, state_folder
 
 if TYPE_CHECKING:
+    from tui.screens.base.copy_menu import CopyChoice
+    from tui.screens.base.shown import ShownContents
     from tui.screens.palette.matching import PaletteEntry
 
 QUESTION_DELAY = 0.25  # seconds
@@ -36,6 +38,16 @@ class HeadraceApp(App[int]):
     ENABLE_COMMAND_PALETTE = False  # ours has another screen
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+p", "palette", "palette", id="palette", show=False, priority=True),
+        Binding(
+            "ctrl+y",
+            "copy_menu",
+            "copy or export",
+            id="copy",
+            key_display="^y",
+            show=False,
+            priority=True,
+            tooltip="copy a cell, the row, the table, the text or the screen, or write it to a file",
+        ),
         Binding("ctrl+q", "leave", "quit", show=False, priority=True),
         Binding("question_mark", "help", "help", show=False),
         Binding("f12", "picture", "screenshot into a file", id="screenshot", show=False),
@@ -242,6 +254,22 @@ class HeadraceApp(App[int]):
             await self.pop_screen()
         entry.run()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """^Y in a text field or an editor is for the text."""
+        is_typing = self.focused is not None and self.focused.check_consume_key("a", "a")
+        return action != "copy_menu" or not is_typing
+
+    def action_copy_menu(self) -> None:
+        """Copies a part of the current screen, or writes it to a file."""
+        from tui.screens.base.copy_menu import CopyMenu
+        from tui.screens.base.shown import ShownContents
+
+        if isinstance(self.screen, CopyMenu):
+            self.screen.dismiss(None)
+        elif not isinstance(self.screen, TooSmall):
+            contents = ShownContents(self.screen)
+            self.push_screen(CopyMenu(contents), partial(_take, contents))
+
     def action_picture(self) -> None:
         from datetime import datetime
 
@@ -256,6 +284,11 @@ class HeadraceApp(App[int]):
         """^Q: asks the same question as `q` on the main screen."""
         if isinstance(self.screen, Home):
             self.screen.action_quit()
+
+
+def _take(contents: ShownContents, choice: CopyChoice | None) -> None:
+    if choice is not None:
+        contents.take(choice.part, "" if choice.to_file else None)
 
 
 def run(profile: Profile) -> int:

@@ -6,8 +6,10 @@ import os
 import re
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from textual.app import App
+from textual.screen import Screen
 
 from tui import private_file
 from tui.errors import HeadraceError
@@ -30,6 +32,11 @@ def save(app: App[int], folder: Path, now: datetime) -> Path:
 
 
 def text(app: App[int]) -> str:
-    """The screen as lines of text."""
-    lines = app.screen._compositor.render_strips(app.size)
+    """The current screen as lines of text."""
+    return text_of(app.screen)
+
+
+def text_of(screen: Screen[Any]) -> str:
+    """A screen as lines of text."""
+    lines = screen._compositor.render_strips(screen.size)
     return "\n".join("".join(segment.text for segment in line).rstrip() for line in lines) + "\n"

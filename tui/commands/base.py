@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tui.client.versions import Feature
     from tui.commands.context import CommandContext
 
-FORMATS = ("table", "wide", "json", "jsonl", "yaml", "name")
+FORMATS = ("table", "wide", "tsv", "json", "jsonl", "yaml", "name")
 
 
 class Danger(IntEnum):

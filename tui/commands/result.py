@@ -49,6 +49,7 @@ class Result(NamedTuple):
     prose: bool = False  # whether `text` may be folded to the terminal's width
     pending: bool = False  # whether a dry run found changes
     code: int = DONE  # the exit code of a check; see `tui.watch.checking`
+    parts: tuple[Table, ...] = ()  # tables below `text`, in this order
 
     @property
     def exit_code(self) -> int:

@@ -32,7 +32,7 @@ class Brokers:
     a response and without confluent-kafka."""
 
     def __init__(self, servers: str, settings: Mapping[str, str], timeout: float = RESPONSE_TIMEOUT) -> None:
-        self.servers, self._settings, self._timeout = servers, settings, timeout
+        self.servers, self._settings, self.timeout = servers, settings, timeout
         self._trouble = ConnectionTrouble()
         self._admin = KeptAdmin(self._reaching)
 
@@ -46,7 +46,7 @@ class Brokers:
 
     def partitions(self, wanted: Callable[[str], bool]) -> list[TopicPartition]:
         """Partitions of all topics that `wanted` accepts, sorted."""
-        topics = self._request(lambda admin: admin.list_topics(timeout=self._timeout)).topics
+        topics = self.request(lambda admin: admin.list_topics(timeout=self.timeout)).topics
         return sorted((name, number) for name, topic in topics.items() if wanted(name) for number in topic.partitions)
 
     def beginnings(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -69,7 +69,7 @@ class Brokers:
         coordinator of a group has moved (librdkafka issue 5040)."""
         if not groups:
             return {}
-        existing, deadline = self.partitions(lambda topic: True), time.monotonic() + self._timeout
+        existing, deadline = self.partitions(lambda topic: True), time.monotonic() + self.timeout
 
         def ask(group: str) -> dict[TopicPartition, int] | HeadraceError:
             try:
@@ -102,7 +102,7 @@ class Brokers:
                     if cause.code() not in _COORDINATOR_MOVES:
                         raise self._error(cause) from None
                 time.sleep(min(_RETRY_DELAY, left))
-        raise self._unreachable(f"no committed offsets within {self._timeout:g} s")
+        raise self._unreachable(f"no committed offsets within {self.timeout:g} s")
 
     def at_time(self, places: Iterable[TopicPartition], milliseconds: int) -> dict[TopicPartition, int]:
         """Offset of the first record at that time (milliseconds since 1970) or later, where there is one."""
@@ -123,10 +123,11 @@ class Brokers:
         from confluent_kafka import TopicPartition
 
         asked = {TopicPartition(*at): spec for at, spec in specs.items()}
-        return self._request(partial(_list_offsets, asked, self._timeout, self._error))
+        return self.request(partial(_list_offsets, asked, self.timeout, self._error))
 
-    def _request(self, request: Callable[[AdminClient], T]) -> T:
-        """The result of the request to the admin client, which stays open until then."""
+    def request(self, request: Callable[[AdminClient], T]) -> T:
+        """The result of the request to the admin client, which stays open until then. Its KafkaException is raised as
+        HeadraceError."""
         with self._admin.use() as admin:
             from confluent_kafka import KafkaException
 

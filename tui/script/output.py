@@ -1,4 +1,4 @@
-"""Results as text in the formats table, wide, json, jsonl, yaml and name."""
+"""Results as text in the formats table, wide, tsv, json, jsonl, yaml and name."""
 
 from __future__ import annotations
 
@@ -33,11 +33,32 @@ def render(result: Result, form: str, colour: bool = False) -> str:
         return "".join(_json(item) + "\n" for item in items)
     if form == "yaml":
         return _yaml(result.raw)
+    if form == "tsv":
+        tables = result.parts if result.table is None else (result.table,)
+        return "\n".join(map(tsv, tables)) or plain(result.text, lines=True)
     if form == "name":
         return "".join(f"{plain(name)}\n" for name in result.names)
     if result.table is None:
-        return plain(result.text, lines=True) + "\n" if result.text else ""
+        return text_of(result, wide=form == "wide")
     return draw(result.table, wide=form == "wide", colour=colour)
+
+
+def text_of(result: Result, wide: bool) -> str:
+    """The text of a result without `table`, and the tables below it, each after an empty line."""
+    text = plain(result.text, lines=True) + "\n" if result.text else ""
+    return "\n".join([text, *(draw(table, wide) for table in result.parts)])
+
+
+def tsv(table: Table) -> str:
+    """The table with all its columns, a line for each row, cells separated by tabs; tabs and line ends in cells are
+    `\\t` and `\\n`."""
+    rows = [table.columns, *table.rows]
+    return "".join("\t".join(map(_tsv_cell, row)) + "\n" for row in rows)
+
+
+def _tsv_cell(value: Cell) -> str:
+    text = "" if value is None else str(value)
+    return plain(text.replace("\t", "\\t").replace("\r\n", "\n").replace("\n", "\\n"))
 
 
 def plain(text: str, lines: bool = False) -> str:

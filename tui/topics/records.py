@@ -23,6 +23,11 @@ class TopicRecord(NamedTuple):
         return f"{self.partition}/{self.offset}"
 
     @property
+    def place(self) -> str:
+        """Partition and offset as in commands: `3@1200`."""
+        return f"{self.partition}@{self.offset}"
+
+    @property
     def size(self) -> int:
         """Bytes of key, value and headers."""
         return sum(len(part or b"") for part in (self.key, self.value, *(value for _, value in self.headers)))

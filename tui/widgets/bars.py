@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len
+from textual import events
 from textual.binding import ActiveBinding
 from textual.color import Color
 from textual.content import Content
@@ -216,25 +217,40 @@ class StatusBar(Bar):
 
 
 ENDS = ("quit", "help")  # actions whose keys are always shown, at the end
+GAP = "  "
+KeyPart = tuple[ActiveBinding, Content]
+NARROW, LEAST_HEIGHT = 80, 18  # the size of a screen with two lines of keys: fewer columns, as many lines
 
 
 class KeyBar(Bar):
     """The active key bindings of the focused widget and its parents; those that are unavailable on this screen are
-    grey. Where there is room, bindings with `show=False` and a tooltip follow."""
+    grey. Where there is room, bindings with `show=False` and a tooltip follow. Narrow screens have a second line for
+    keys that do not fit into the first. A click on a key presses it."""
 
-    DEFAULT_CSS = "KeyBar { background: $surface; padding: 0 1; }"
+    DEFAULT_CSS = "KeyBar { height: auto; min-height: 1; max-height: 2; background: $surface; padding: 0 1; }"
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id)
+        self._lines: list[list[KeyPart]] = []
+        self._width = 0
+        self._has_two = False  # until the width changes, so that a moving cursor does not move the lines above
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, lambda _: self.draw())
         self.draw()
 
     def on_resize(self) -> None:
+        if self.content_size.width != self._width:
+            self._width, self._has_two = self.content_size.width, False
         self.draw()
 
     def draw(self) -> None:
         """Updates the bar."""
         if self.screen.is_current:
+            count = len(self._lines)
             self.put(self.line(self._useful(), self.content_size.width))
+            if len(self._lines) != count:
+                self.refresh(layout=True)
 
     def _useful(self) -> list[ActiveBinding]:
         """The effective bindings: neither consumed by a text field nor idle on this screen. Those that are shown only
@@ -257,12 +273,22 @@ class KeyBar(Bar):
 
     def line(self, keys: Sequence[ActiveBinding], width: int) -> Content:
         """As many keys as fit, always with those at the end: how to quit, and the help, which lists all."""
-        parts = [self._part(active) for active in keys if active.binding.action not in ENDS]
-        ends = [self._part(active) for action in ENDS for active in keys if active.binding.action == action]
-        room = width - sum(part.cell_length + 2 for part in ends)
-        while parts and sum(part.cell_length + 2 for part in parts) - 2 > room:
-            parts.pop()
-        return Content("  ").join([*parts, *ends])
+        parts = [(active, self._part(active)) for active in keys]
+        others = [part for part in parts if part[0].binding.action not in ENDS]
+        ends = [part for action in ENDS for part in parts if part[0].binding.action == action]
+        room = width - sum(text.cell_length + len(GAP) for _, text in ends)
+        count = _fitting(others, room)
+        if self._has_two or (count < len(others) and self._has_room_for_two):
+            self._has_two = True
+            count = _fitting(others, width)
+            self._lines = [others[:count], [*others[count:][: _fitting(others[count:], room)], *ends]]
+        else:
+            self._lines = [[*others[:count], *ends]]
+        return Content("\n").join([Content(GAP).join([text for _, text in line]) for line in self._lines])
+
+    @property
+    def _has_room_for_two(self) -> bool:
+        return self.app.size.width < NARROW and self.app.size.height >= LEAST_HEIGHT
 
     def _part(self, active: ActiveBinding) -> Content:
         key = self.app.get_key_display(active.binding)
@@ -270,3 +296,23 @@ class KeyBar(Bar):
         if unavailable is not None and unavailable(active.binding.action):
             return Content.assemble((f"{key} {active.binding.description}", "$text-disabled"))
         return Content.assemble((key, "bold $accent"), (f" {active.binding.description}", "$text-muted"))
+
+    def on_click(self, event: events.Click) -> None:
+        """Presses the key under the mouse."""
+        end = 1  # the padding
+        for active, text in self._lines[event.y] if event.y < len(self._lines) else ():
+            start, end = end, end + text.cell_length
+            if start <= event.x < end:
+                self.app.simulate_key(active.binding.key)
+                return
+            end += len(GAP)
+
+
+def _fitting(parts: Sequence[KeyPart], room: int) -> int:
+    """The number of parts that fit into `room` cells."""
+    end = -len(GAP)
+    for count, (_, text) in enumerate(parts):
+        end += text.cell_length + len(GAP)
+        if end > room:
+            return count
+    return len(parts)

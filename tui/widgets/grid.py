@@ -14,8 +14,10 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from tui.commands.result import Table
 from tui.widgets import states
 from tui.widgets.columns import GAP, Column, arrange
+from tui.widgets.sorting import ColumnOrder
 from tui.widgets.text import fit, visible
 
 
@@ -95,6 +97,7 @@ class Grid(ScrollView, can_focus=True):
         Binding("home,g,ctrl+home", "edge(0)", "first", show=False),
         Binding("end,G,ctrl+end", "edge(-1)", "last", show=False),
         Binding("enter", "open", "open", show=False),
+        Binding("S", "sort", "sort", show=False, tooltip="sort by the next column, or in the other direction"),
     ]
 
     class Moved(GridMessage):
@@ -125,10 +128,15 @@ class Grid(ScrollView, can_focus=True):
             super().__init__(grid)
             self.key = key
 
-    def __init__(self, columns: Sequence[Column], *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(
+        self, columns: Sequence[Column], *, id: str | None = None, classes: str | None = None, sortable: bool = False
+    ) -> None:
+        """`sortable`: the user may sort the rows by a column; otherwise the screen decides on their order."""
         super().__init__(id=id, classes=classes)
-        self.columns = tuple(columns)
+        self.columns, self.sortable = tuple(columns), sortable
+        self.column_order = ColumnOrder()
         self.keys: list[str] = []
+        self._given: list[str] = []  # the keys in the order of the screen
         self.cursor: str | None = None
         self.stale = False
         self.marks: Collection[str] | None = None  # the marked keys; None if rows cannot be marked
@@ -156,7 +164,8 @@ class Grid(ScrollView, can_focus=True):
         requested by a filter, moves it to the nearest row."""
         line = self._last_row - self.scroll_offset.y
         count = len(self.keys)
-        self.keys, self._cells, self._wanted = list(keys), cells, wanted or {}
+        self._given, self._cells, self._wanted = list(keys), cells, wanted or {}
+        self.keys = self._in_order()
         self._rows = {key: row for row, key in enumerate(self.keys)}
         if self._wanted != self._arranged_wanted:
             self._arranged_for = -1
@@ -169,6 +178,29 @@ class Grid(ScrollView, can_focus=True):
             fits = follow and self._last_row < self._body_height  # the rows above it are not scrolled away
             self.scroll_to(y=0 if fits else max(0, self._last_row - line), animate=False, force=True)
         self.refresh_changed()
+
+    def _in_order(self) -> list[str]:
+        """The given keys in the order that the user has chosen."""
+        column = next((column for column in self.columns if column.key == self.column_order.column), None)
+        if column is None:
+            return list(self._given)
+        key = column.key
+        return self.column_order.sorted(self._given, lambda row: _text(self._cells(row).get(key)), column.right)
+
+    def sort_by(self, order: ColumnOrder) -> None:
+        """Sorts the rows; the cursor stays on its key."""
+        self.column_order = order
+        self.sorted_by = (order.column, order.arrow) if order.column else ("", "")
+        self.show(self._given, self._cells, self._wanted)
+        if self.current is not None:
+            self.go(self.current)
+        self.refresh()
+
+    def action_sort(self) -> None:
+        self.sort_by(self.column_order.following([column for column, _ in self.arranged if column.title]))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "sort" or self.sortable
 
     def refresh_changed(self) -> None:
         """Redraws only the lines whose content has changed."""
@@ -199,9 +231,20 @@ class Grid(ScrollView, can_focus=True):
         lines = self.empty.split("\n") if self.empty and not self.keys else []
         return lines[y - 2] if 0 <= y - 2 < len(lines) else None
 
+    def table(self, keys: Sequence[str] | None = None) -> Table:
+        """All columns of these rows, by default of all rows, also those that have no room; states without glyphs."""
+        columns = [column for column in self.columns if column.title]
+        rows = []
+        for key in self.keys if keys is None else keys:
+            cells = self._cells(key)
+            rows.append(tuple(_text(cells.get(column.key)) for column in columns))
+        return Table(tuple(column.title for column in columns), tuple(rows))
+
     def set_columns(self, columns: Sequence[Column]) -> None:
         """Replaces the columns."""
         self.columns, self._arranged_for = tuple(columns), -1
+        if self.sortable and all(column.key != self.column_order.column for column in self.columns):
+            self.column_order, self.sorted_by = ColumnOrder(), ("", "")
         self._drawn.clear()
         self.refresh()
 
@@ -275,22 +318,35 @@ class Grid(ScrollView, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         row = event.y - 1 + self.scroll_offset.y
-        if event.y < 1 and (column := self._column_at(event.x)):
-            self.post_message(self.HeadingClicked(self, column))
+        if event.y < 1 and (column := self._column_at(event.x)) is not None:
+            if self.sortable:
+                self.sort_by(self.column_order.then(column))
+            self.post_message(self.HeadingClicked(self, column.key))
         if event.y < 1 or row >= len(self.keys):
             return
         self._put(row, notify=True)
         if event.chain == 2:
             self.action_open()
 
-    def _column_at(self, x: int) -> str:
-        """The key of the column at this cell; empty to the right of the last one."""
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """At the end of the rows, the wheel moves beyond them, as the keys do."""
+        self._wheel(1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        self._wheel(-1)
+
+    def _wheel(self, step: int) -> None:
+        if self.keys and self.scroll_offset.y == (0 if step < 0 else self.max_scroll_y):
+            self.post_message(self.Beyond(self, step))
+
+    def _column_at(self, x: int) -> Column | None:
+        """The column at this cell; None to the right of the last one."""
         end = self._gutter
         for column, size in self.arranged:
             end += size + GAP
             if x < end:
-                return column.key
-        return ""
+                return column if column.title else None
+        return None
 
     def on_resize(self) -> None:
         self._arranged_for = -1
@@ -393,3 +449,9 @@ class Grid(ScrollView, can_focus=True):
             yield Segment(text[: len(part.text)], base + self._style(part.style) + cursor)
             text = text[len(part.text) :]
         yield Segment(text, base + cursor)
+
+
+def _text(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    return states.without_glyph(cell.text) if cell.style in states.CLASSES.values() else cell.text.strip()

@@ -29,6 +29,11 @@ def word(state: str) -> str:
     return f"{glyph(state)} {state}"
 
 
+def without_glyph(text: str) -> str:
+    """The word of a text such as `● RUNNING`."""
+    return text[2:] if text[1:2] == " " and text[:1] in GLYPHS.values() else text
+
+
 def style_class(state: str) -> str:
     """The component class of a state."""
     return CLASSES.get(state, CLASSES["UNKNOWN"])

@@ -158,6 +158,13 @@ def test_commands(java_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Pa
     assert [one["value"]["n"] for one in console(f"records {topic} --from 1@2 -n 2 -o json").json] == [5, 7]
     assert console(f"records {topic} --grep K3 -o name").out == "1@1\n"
     assert "--scan to read more" in console(f"records {topic} --grep none --scan 1 --from earliest").err
+    differing = console(f"diff records {topic} 0@1 1@1 -o json", code=8).json
+    assert differing["differences"] == [
+        {"field": "key", "before": "k2", "after": "k3"}, {"field": "value.n", "before": 2, "after": 3}
+    ]  # fmt: skip
+    assert "no differences" in console(f"diff records {topic} 0@1 0@1").err
+    assert "no record at 0@5" in console(f"diff records {topic} 0@1 0@5", code=3).err
+    console(f"diff records {topic} 0@1 latest", code=2)
     there = Console("--context=there", tmp_path)
     one, other = there(f"records {avro} --value-converter AvroConverter -o json").json
     assert one["value"] == {"id": 7} and other["value"] == "no avro" and "AvroConverter" in other["notes"]["value"]

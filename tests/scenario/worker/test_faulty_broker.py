@@ -20,7 +20,7 @@ NOT_CONTROLLER = 41
 OUT_OF_ORDER_SEQUENCE_NUMBER, TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 45, 53  # fatal for an idempotent producer
 _QUICK = (
     "positions", "end_offsets", "group_requests", "group_changes", "fence", "tail", "membership",
-    "transactional_writer", "console_brokers", "console_lag",
+    "transactional_writer", "console_brokers", "console_lag", "console_topic",
 )  # fmt: skip
 _QUICK_LIMIT = 30.0  # seconds; these calls make up to five requests with timeouts of one second
 _LIMIT = 90.0  # seconds; the longest of the other calls makes four requests with timeouts of 15 seconds

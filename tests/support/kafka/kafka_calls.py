@@ -54,6 +54,7 @@ from tui.offsets import group_lag
 from tui.offsets.brokers import Brokers
 from tui.topics.page_scan import ReadLimits
 from tui.topics.reader import TopicReader
+from tui.topics.topic_details import TopicInspector
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,6 +337,12 @@ def console_lag(place: Place) -> None:
     found = group_lag.of_sinks(Brokers(place.bootstrap, {}, place.timeout), [sink])["sink"]
     if isinstance(found, Exception):
         raise found
+
+
+@call
+def console_topic(place: Place) -> None:
+    inspector = TopicInspector(Brokers(place.bootstrap, {}, place.timeout), place.topic)
+    inspector.with_progress(inspector.details([]))
 
 
 @call

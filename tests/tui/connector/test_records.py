@@ -9,7 +9,9 @@ from tests.support.console.console import Console, console
 from tests.support.kafka import topics
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
+from tui.screens.base.navigation import OpenRecords
 from tui.screens.topics import records_screen
+from tui.screens.topics.topic_screen import TopicScreen
 from tui.screens.topics.topics_screen import TopicsScreen
 
 
@@ -85,6 +87,30 @@ async def test_the_window_is_bounded(cluster: Cluster, broker: KafkaBroker) -> N
         assert screen.page is not None and screen.page.starts == {0: 300} and screen.page.ends == {0: 1300}
 
 
+async def test_two_records_are_compared(cluster: Cluster, broker: KafkaBroker) -> None:
+    topic = broker.create_topic()
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    for key, value in (("a", '{"n": 1, "s": [1, 3]}'), ("b", "{}"), ("a", '{"s": [1, 2, 3], "n": 2}')):
+        producer.produce(topic, value, key)
+    assert producer.flush(30) == 0
+    async with console(cluster.url, 100, 30, bootstrap=broker.bootstrap) as seen:
+        await seen.until(lambda: seen.home.services, "the screen")
+        seen.home.post_message(OpenRecords(topic))
+        await seen.sees("3 of about 3", "offset 2")
+        await seen.press("equals_sign")
+        await seen.sees("compare", "2 differences", "0@0", "0@2", "value.n", "value.s[1]", "(none)")
+        await seen.press("v")
+        await seen.sees('- "n": 1', '+ "n": 2', '"s": [')
+        await seen.press("escape", "home", "equals_sign")
+        await seen.sees("no earlier record with this key")
+        await seen.press("space", "down", "equals_sign")
+        await seen.sees("0@0", "0@1", 'key "a" "b"')
+        await seen.press("escape", "up", "space")
+        screen = seen.app.screen
+        assert isinstance(screen, records_screen.RecordsScreen)
+        await seen.until(lambda: screen.marked is None and not screen.grid.marks, "no mark")
+
+
 async def test_from_an_offset_to_its_record_and_back(cluster: Cluster, broker: KafkaBroker) -> None:
     topic = filled(broker, 1, 50)
     sink = cluster.sink(topic)
@@ -109,3 +135,37 @@ async def test_from_an_offset_to_its_record_and_back(cluster: Cluster, broker: K
         await seen.press("escape", "ctrl+s")
         await seen.confirm("y")
         await seen.until(lambda: cluster.offsets(sink)[0][1] == {"kafka_offset": 17}, "offset 17")
+
+
+async def test_from_a_topic_to_its_groups_records_and_connectors(cluster: Cluster, broker: KafkaBroker) -> None:
+    topic = filled(broker, 2, 60)
+    sink = cluster.sink(topic)
+    cluster.wait(sink, "RUNNING 1/1")
+    wait_until(lambda: sum(offset["kafka_offset"] for _, offset in cluster.offsets(sink)) == 60, 90, "60 records")
+    async with console(cluster.url, 120, 30, bootstrap=broker.bootstrap) as seen:
+        await seen.go(sink)
+        await seen.press("T")
+        await seen.sees("USED BY")
+        await filtered(seen, topic)
+        await seen.press("d")
+        await seen.sees("2 partitions × 1 replica", "60 records", f"connect-{sink}", "2/2", "Stable")
+        screen = seen.app.screen
+        assert isinstance(screen, TopicScreen)
+        assert screen._rows[f"connect-{sink}"]["lag"].text == "0"
+        screen._read_progress()
+        await seen.sees("0.0 records/s")
+        await seen.press("2")
+        await seen.sees("EARLIEST", "LEADER", "IN SYNC")
+        await seen.press("3")
+        await seen.sees("SET FOR")
+        await seen.press("4")
+        await seen.sees("ROLE", sink, "● RUNNING")
+        await seen.press("left", "left", "down", "enter")
+        await seen.sees("partition 1, offset 29", "30 of about 30")
+        await seen.press("escape", "1", "enter")
+        await seen.until(
+            lambda: seen.app.screen is seen.home and seen.home.view.page == "offsets", "the sink's offsets"
+        )
+        assert seen.home.view.name_shown == sink
+        await seen.press("6", "d")
+        await seen.until(lambda: isinstance(seen.app.screen, TopicScreen), "the topic's page again")

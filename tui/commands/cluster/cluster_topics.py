@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from tui import model
 from tui.commands.arguments import flag, option, positionals, regex_flag
 from tui.commands.base import Command
-from tui.commands.context import CommandCluster, CommandContext
+from tui.commands.context import CommandContext
 from tui.commands.result import Result, Table
 from tui.commands.targets import selector
-from tui.errors import NotFound, Refused
-from tui.model import Connector
+from tui.errors import NotFound
 from tui.offsets.seek import in_thread
 from tui.topics.topic_list import TopicSummary, topics, with_offsets
-from tui.topics.usage import TopicUse, uses
-
-Uses = dict[str, list[TopicUse]]
-MAX_OBSERVED = 200  # connectors whose topics are requested one by one
+from tui.topics.usage import TopicUse, add_observed, uses
 
 
 class Topics(Command):
@@ -47,7 +42,7 @@ class Topics(Command):
             raise NotFound(f"no topic matches {' '.join(self.patterns)}", 404)
         used = uses(connectors.values(), summaries)
         wanted = connectors if self.connector is None else {self.connector: connectors[self.connector]}
-        await self._add_observed(context.cluster, wanted.values(), used)
+        await add_observed(context.cluster.connect, wanted.values(), used)
         if self.connector is not None:
             summaries = {
                 topic: summary
@@ -63,16 +58,6 @@ class Topics(Command):
         if self.patterns:
             return selector(self.patterns, self.regex)
         return lambda name: self.all or not name.startswith("_")
-
-    async def _add_observed(self, cluster: CommandCluster, connectors: Iterable[Connector], used: Uses) -> None:
-        """Adds the topics that workers have seen connectors use, of those whose configs name none (KIP-558)."""
-        known = {use.connector for uses_of_topic in used.values() for use in uses_of_topic}
-        for connector in [connector for connector in connectors if connector.name not in known][:MAX_OBSERVED]:
-            with suppress(Refused):  # topic tracking may be disabled
-                response = await cluster.connect.topics(connector.name)
-                for topic in (response.get(connector.name) or {}).get("topics") or ():
-                    if topic in used:
-                        used[topic].append(TopicUse(connector.name, "read" if connector.type == "sink" else "written"))
 
 
 def document(topic: TopicSummary, used: Sequence[TopicUse]) -> Any:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from tui.commands.arguments import flag, integer, option, positional
-from tui.commands.base import Command, refuse
-from tui.commands.context import CommandCluster, CommandContext
+from tui.commands.arguments import integer, option, positional
+from tui.commands.base import refuse
+from tui.commands.cluster.record_decoding import DecodingCommand
+from tui.commands.context import CommandContext
 from tui.commands.result import Result, Table
 from tui.offsets.seek import in_thread
-from tui.topics.decoding import DecodedRecord, RecordDecoder, decoder
+from tui.topics.decoding import DecodedRecord
 from tui.topics.page_scan import MAX_SCANNED, ReadLimits
 from tui.topics.position import RecordPosition, page_at, parse
 from tui.topics.reader import TopicReader
@@ -21,7 +22,7 @@ SECONDS = 60.0  # the longest time for a search
 COLUMNS = ("PARTITION", "OFFSET", "TIME", "KEY", "VALUE")
 
 
-class Records(Command):
+class Records(DecodingCommand):
     """Show records of a topic, by default the newest ones; nothing is committed and no group is joined.
 
     Keys and values are decoded by the converters of --connector, or by their form. The context must name its brokers.
@@ -48,12 +49,6 @@ class Records(Command):
         help=f"the number of records that --grep reads, by default {MAX_SCANNED:,}",
         convert=integer,
     )
-    connector = option(
-        "-c", "--connector", metavar="NAME", help="decode with the converters of a connector", convert=str
-    )
-    key_converter = option("--key-converter", metavar="CLASS", help="for example StringConverter", convert=str)
-    value_converter = option("--value-converter", metavar="CLASS", help="for example AvroConverter", convert=str)
-    committed = flag("--committed", help="only records of committed transactions")
 
     def check(self) -> None:
         refuse(not 1 <= self._limit <= MAX_RECORDS, f"-n must be between 1 and {MAX_RECORDS:,}")
@@ -69,7 +64,7 @@ class Records(Command):
 
     async def run(self, context: CommandContext) -> Result:
         settings = context.cluster.kafka_settings()
-        decode = await self._decoder(context.cluster)
+        decode = await self.decoder(context.cluster)
         reader = TopicReader(settings, self.committed)
         limits = ReadLimits(self._limit, self.scan or MAX_SCANNED, SECONDS)
         text = self.text
@@ -91,15 +86,8 @@ class Records(Command):
         return Result(
             [decoded.as_json() for decoded in decoded],
             Table(COLUMNS, tuple(map(_row, decoded))),
-            names=tuple(f"{decoded.record.partition}@{decoded.record.offset}" for decoded in decoded),
+            names=tuple(decoded.record.place for decoded in decoded),
         )
-
-    async def _decoder(self, cluster: CommandCluster) -> RecordDecoder:
-        from tui.contexts.secrets import resolved
-
-        config = await cluster.connect.config(self.connector) if self.connector else {}
-        registry = resolved(cluster.profile.registry)
-        return decoder(config, registry, self.key_converter or "", self.value_converter or "")
 
 
 def _row(decoded: DecodedRecord) -> tuple[str | int, ...]:

@@ -8,7 +8,7 @@ from tui.contexts.profiles import Profile
 
 
 class NamedMessage(Message):
-    """A message about the connector, or the theme, of this name."""
+    """A message about the connector, the topic or the theme of this name."""
 
     def __init__(self, name: str) -> None:
         super().__init__()
@@ -36,6 +36,10 @@ class OpenRecords(Message):
         super().__init__()
         self.topic, self.connector = topic, connector  # `connector` decodes the records by its converters
         self.partition, self.offset = partition, offset
+
+
+class OpenTopic(NamedMessage):
+    """Show the details of the topic of this name."""
 
 
 class OpenConfigHistory(NamedMessage):

@@ -47,6 +47,11 @@ class Reading(PopUp[None]):
     def on_mount(self) -> None:
         self.query_one(Pager).focus()
 
+    def report(self, text: str, kind: str = "info") -> None:
+        """Shows a text after the title."""
+        title = Content.assemble(visible(self.title_text), ("  " + visible(text), "$foreground"))
+        self.query_one("#title", Label).update(title)
+
     def on_resize(self) -> None:
         self.query_one(Pager).put(self._fitted())
 
@@ -72,6 +77,8 @@ def page(line: str, result: Result, form: str = "") -> Reading:
     if form not in ("", "table", "wide"):
         text = output.render(result, form)
         return Reading(title, lambda _: coloured(text) if form == "json" else plain(text.rstrip("\n")))
+    if result.parts:
+        return Reading(title, lambda _: plain(output.text_of(result, wide=form == "wide").rstrip("\n")), sideways=True)
     if result.table is None or result.is_confirmation:  # messages of a server are shown in full
         return Reading(title, lambda width: plain(_prose(result, width)))
     return Reading(title, lambda width: plain(_columns(result, form, width)), sideways=True)

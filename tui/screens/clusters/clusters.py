@@ -77,7 +77,7 @@ class ClustersScreen(ListScreen[Profile | None]):
     def compose(self) -> ComposeResult:
         yield Bar(id="title")
         yield Bar(id="counters")
-        yield Grid(COLUMNS)
+        yield Grid(COLUMNS, sortable=True)
         yield Static(id="explanation", markup=False)
         yield KeyBar()
 

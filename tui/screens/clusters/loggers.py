@@ -94,7 +94,7 @@ class LoggersScreen(ListScreen[None]):
 
     def compose(self) -> ComposeResult:
         yield Bar(id="title")
-        yield Grid(COLUMNS)
+        yield Grid(COLUMNS, sortable=True)
         yield StatusBar()
         yield Prompt(self.submitted)
         yield KeyBar()

@@ -33,7 +33,7 @@ class WorkerUnitsScreen(ListScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         yield Bar(id="title")
-        yield Grid(UNIT_COLUMNS)
+        yield Grid(UNIT_COLUMNS, sortable=True)
         yield KeyBar()
 
     def on_mount(self) -> None:

@@ -82,7 +82,7 @@ class WorkersScreen(ListScreen[WorkersChoice | None]):
         yield Bar(id="title")
         yield Static(id="health", markup=False)
         yield Static(id="group", markup=False)
-        yield Grid(DERIVED_COLUMNS)
+        yield Grid(DERIVED_COLUMNS, sortable=True)
         yield WorkerInside(self.connect)
         yield StatusBar()
         yield KeyBar()

@@ -38,7 +38,7 @@ class ConfigKeys(Container):
         self.shows_all = False
 
     def compose(self) -> ComposeResult:
-        yield Grid(COLUMNS, id="keys")
+        yield Grid(COLUMNS, id="keys", sortable=True)
         yield Pager(id="explanation")
 
     @property

@@ -103,7 +103,7 @@ class MetricsPane(Pane):
 
     def compose(self) -> ComposeResult:
         yield Static(id="curves", markup=False)
-        yield Grid(COLUMNS, id="rates")
+        yield Grid(COLUMNS, id="rates", sortable=True)
         yield Note("metrics-note")
 
     @property

@@ -13,7 +13,7 @@ from tui.errors import HeadraceError, Refused
 from tui.formatting import one_line
 from tui.model import Connector
 from tui.screens.base.dialog import Dialog
-from tui.screens.base.navigation import OpenRecords
+from tui.screens.base.navigation import OpenRecords, OpenTopic
 from tui.screens.base.pane import Note, Pane
 from tui.screens.services.cluster_services import ClusterServices
 from tui.topics.usage import DEAD_LETTER_ROLE, named_topics
@@ -30,6 +30,9 @@ class TopicsPane(Pane):
     interval = 5.0
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v,enter", "records", "records", key_display="v", tooltip="the records of this topic"),
+        Binding(
+            "d", "details", "details", tooltip="consumer groups, partitions, configurations and growth of the topic"
+        ),
         Binding("x", "forget", "reset", tooltip="reset the list of topics that the connector has used"),
     ]
 
@@ -40,7 +43,7 @@ class TopicsPane(Pane):
         self.is_read = False
 
     def compose(self) -> ComposeResult:
-        yield Grid(COLUMNS, id="topics-used")
+        yield Grid(COLUMNS, id="topics-used", sortable=True)
         yield Note("topics-note")
 
     def reset(self) -> None:
@@ -91,6 +94,10 @@ class TopicsPane(Pane):
     def action_records(self) -> None:
         if (topic := self.query_one(Grid).current) is not None:
             self.post_message(OpenRecords(topic, self.name_shown))
+
+    def action_details(self) -> None:
+        if (topic := self.query_one(Grid).current) is not None:
+            self.post_message(OpenTopic(topic))
 
     def action_forget(self) -> None:
         if self.connector is not None and self.services.may_change("resetting topics"):

@@ -234,7 +234,7 @@ class DiffScreen(SplitPage, FilteredPage):
             head += [(f"− {visible(here)}", "$error"), "  ", (f"+ {visible(other)}", "$success"), "\n\n"]
             return Content.assemble(*head, wording.diff(changes, self.passwords), "\n", offsets)
         rows = diff_text.config_rows(changes, self.passwords)
-        return Content.assemble(*head, "\n", diff_text.in_columns(("KEY", here, other), rows, width), offsets)
+        return Content.assemble(*head, "\n", diff_text.configs((here, other), rows, width), offsets)
 
     def _made(self, difference: ConnectorDifference) -> Sequence[ConfigChange]:
         return diff_text.keys_of(difference, self.mapped.get(difference.name), self.other_configs.get(difference.name))

@@ -128,9 +128,9 @@ class PluginsScreen(SplitPage, FilteredPage):
 
     def body(self) -> ComposeResult:
         with Container(id="both"):
-            yield Grid(WITHOUT_DETAILS, id="list")
+            yield Grid(WITHOUT_DETAILS, id="list", sortable=True)
             with Vertical(id="text"):
-                yield Grid(KEYS, id="plugin-keys")
+                yield Grid(KEYS, id="plugin-keys", sortable=True)
                 yield Pager(id="explanation")
 
     def on_mount(self) -> None:

@@ -145,9 +145,29 @@ class Navigation:
         screen = TopicsScreen(
             self.services,
             lambda topic: self.records(OpenRecords(topic)),
+            self.topic,
             lambda settings: brokers(settings["bootstrap.servers"], settings),
         )
         self.home.app.push_screen(screen)
+
+    def topic(self, name: str) -> None:
+        """The details of a topic."""
+        from tui.offsets.brokers import brokers
+        from tui.screens.topics.topic_screen import TopicLinks, TopicScreen
+        from tui.topics.topic_details import TopicInspector
+
+        links = TopicLinks(
+            self.records,
+            self._open_connector,
+            lambda settings, topic: TopicInspector(brokers(settings["bootstrap.servers"], settings), topic),
+        )
+        self.home.app.push_screen(TopicScreen(self.services, name, links))
+
+    def _open_connector(self, name: str, page: str) -> None:
+        """Opens a connector's page from a screen over the main screen, which is closed."""
+        while self.home.app.screen is not self.home:
+            self.home.app.pop_screen()
+        self.home.open(name, page)
 
     def records(self, wanted: OpenRecords) -> None:
         """The records of a topic, decoded by the converters of the connector, or of one that uses the topic."""
@@ -183,9 +203,7 @@ class Navigation:
 
     def _set_offset(self, sink: str, record: TopicRecord) -> None:
         """Opens the offset editor of a sink with the position of a record."""
-        while self.home.app.screen is not self.home:
-            self.home.app.pop_screen()
-        self.home.open(sink, "offsets")
+        self._open_connector(sink, "offsets")
         self.home.view.offsets.set_to(record.topic, record.partition, record.offset)
 
     async def open_when_listed(self, name: str) -> None:

@@ -59,6 +59,13 @@ LEFT_OUT = ("open", "back", "turn", "page", "switch", "interrupt")  # only usefu
 def entries(home: Home) -> Iterator[PaletteEntry]:
     """All entries for the state of the main screen, in the order in which they are shown without a query."""
     yield from _keys(home)
+    yield PaletteEntry(
+        "copy or export",
+        "key ^y",
+        "a cell, the row, the table, the text or the screen",
+        _runner(home, "app.copy_menu"),
+        "clipboard tsv json file save osc 52",
+    )
     yield from _pages(home)
     yield from _contexts(home)
     yield from _connectors(home)

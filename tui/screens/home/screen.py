@@ -17,7 +17,7 @@ from textual.worker import Worker
 from tui.cluster.snapshot import Diff, Notice, Snapshot
 from tui.contexts.profiles import Profile
 from tui.screens.base import program
-from tui.screens.base.navigation import ChangeInterrupted, ChooseTheme, OpenConfigHistory, OpenRecords
+from tui.screens.base.navigation import ChangeInterrupted, ChooseTheme, OpenConfigHistory, OpenRecords, OpenTopic
 from tui.screens.home.command_line import SCREENS, CommandLine
 from tui.screens.home.key_enablement import KeyEnablement
 from tui.screens.home.keys import KEYS, LAYOUT
@@ -241,7 +241,10 @@ class Home(ListAndPage):
         elif words[0] == "sort":
             self._sort_by(" ".join(words[1:]))
         elif self.services is not None and not self.navigation.use_context(line):
-            self.controller.typed(line)
+            from tui.screens.home import screen_commands
+
+            if not screen_commands.run(self, line):
+                self.controller.typed(line)
 
     def _sort_by(self, text: str) -> None:
         """`:sort lag`, `:sort lag reverse`; without an order, the menu."""
@@ -337,6 +340,10 @@ class Home(ListAndPage):
     def on_open_records(self, event: OpenRecords) -> None:
         event.stop()
         self.navigation.records(event)
+
+    def on_open_topic(self, event: OpenTopic) -> None:
+        event.stop()
+        self.navigation.topic(event.name)
 
     def on_open_config_history(self, event: OpenConfigHistory) -> None:
         event.stop()

@@ -31,7 +31,7 @@ class OffsetTable(Grid):
     """A row for each partition, or a text if there are none."""
 
     def __init__(self, id: str) -> None:
-        super().__init__(COLUMNS, id=id)
+        super().__init__(COLUMNS, id=id, sortable=True)
 
     def put(self, offsets: Sequence[Offset], lags: Mapping[str, Lag], instead: str) -> None:
         rows = {partitions.key(entry.partition): entry for entry in offsets}
@@ -54,8 +54,8 @@ class OffsetTable(Grid):
 
     @property
     def place(self) -> int:
-        """The index of the row under the cursor."""
-        return self.keys.index(self.cursor) if self.cursor in self.keys else 0
+        """The index of the partition under the cursor, whatever the order of the rows."""
+        return self._given.index(self.cursor) if self.cursor in self._given else 0
 
 
 class OffsetReading(Container):

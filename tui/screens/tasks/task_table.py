@@ -23,7 +23,7 @@ class TaskTable(Grid):
     """The tasks of a connector."""
 
     def __init__(self) -> None:
-        super().__init__(COLUMNS, id="task-list")
+        super().__init__(COLUMNS, id="task-list", sortable=True)
 
     def set_connector(self, connector: Connector) -> None:
         """Shows the tasks of the connector."""

@@ -57,10 +57,16 @@ def _time(timestamp: int) -> str:
     return time.strftime("%m-%d %H:%M:%S", time.localtime(timestamp / 1000)) + f".{timestamp % 1000:03}"
 
 
+def time_of(timestamp: int) -> str:
+    """The time of a record with its date, `none` without one."""
+    if not timestamp:
+        return "none"
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(timestamp / 1000)) + f".{timestamp % 1000:03}"
+
+
 def explained(decoded_record: DecodedRecord, view: ByteView | None, columns: int = 80) -> Content:
     """Position, time, key, headers and value of a record in `columns`; `view` None shows the decoded value."""
     record = decoded_record.record
-    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.timestamp / 1000)) + f".{record.timestamp % 1000:03}"
     parts: list[Part] = []
 
     def line(key: str, value: str, style: str = "") -> None:
@@ -69,7 +75,7 @@ def explained(decoded_record: DecodedRecord, view: ByteView | None, columns: int
         parts.extend((f"{'':<{INDENT}}{text}\n", style) for text in rest)
 
     line("at", f"{record.topic}, partition {record.partition}, offset {record.offset}")
-    line("time", at if record.timestamp else "none")
+    line("time", time_of(record.timestamp))
     hexadecimal = view is ByteView.HEX and record.key is not None
     line("key", shown(record.key, ByteView.HEX, 400, columns - INDENT) if hexadecimal else decoded_record.key.text)
     for name, value in decoded_record.headers:

@@ -23,6 +23,7 @@ from tui.screens.base.program import copy
 from tui.screens.base.split_page import SplitPage
 from tui.screens.services.cluster_services import ClusterServices
 from tui.screens.topics import record_text as words
+from tui.screens.topics.compare_screen import CompareScreen
 from tui.topics import position
 from tui.topics.byte_views import ByteView
 from tui.topics.decoding import DecodedRecord, RecordDecoder, decoder
@@ -81,6 +82,14 @@ class RecordsScreen(SplitPage):
         Binding(
             "slash", "search", "search", key_display="/", tooltip="records whose key, value or headers contain a text"
         ),
+        Binding("space", "mark", "mark", tooltip="mark this record, to compare another one with it"),
+        Binding(
+            "equals_sign",
+            "compare",
+            "compare",
+            key_display="=",
+            tooltip="compare with the marked record, or with the one before it that has the same key",
+        ),
         Binding("e", "set_offset", "set offset here", tooltip="set the sink's offset to this record, after a review"),
         Binding("v", "view", "decoded/text/hex"),
         Binding("p", "partition", "partition", tooltip="all partitions, or one after another"),
@@ -105,6 +114,7 @@ class RecordsScreen(SplitPage):
         self.partition = source.at.partition
         self.text = ""  # the search
         self.view: ByteView | None = None
+        self.marked: DecodedRecord | None = None  # also if it has left the window
         self._typed = ""  # the search while it is typed
         self._decoder = RecordDecoder()
         self._reader: TopicReader | None = None
@@ -112,6 +122,7 @@ class RecordsScreen(SplitPage):
 
     def on_mount(self) -> None:
         self.grid.empty = "reading from the brokers…"
+        self.grid.marks = ()
         self.grid.focus()
         self.draw()
         self.go(self.source.at)
@@ -348,6 +359,8 @@ class RecordsScreen(SplitPage):
     # Actions on records
 
     def allows(self, action: str) -> bool:
+        if action in ("mark", "compare"):
+            return self.current is not None
         if action in ("view", "copy", "copy_record", "export"):
             return bool(self.records)
         if action == "set_offset":
@@ -355,6 +368,36 @@ class RecordsScreen(SplitPage):
         if action in ("older", "newer", "search", "partition"):
             return self.page is not None and not (action == "older" and not self.page.has_older)
         return True
+
+    def action_mark(self) -> None:
+        """Marks the record under the cursor instead of another one; removes its mark if it has one."""
+        decoded = self.current
+        if decoded is None:
+            return
+        is_marked = self.marked is not None and self.marked.record.id == decoded.record.id
+        self.marked = None if is_marked else decoded
+        self.grid.marks = () if is_marked else (decoded.record.id,)
+        self.grid.refresh_changed()
+        self.report("" if is_marked else f"marked {decoded.record.place}; = compares another record with it")
+
+    def action_compare(self) -> None:
+        decoded = self.current
+        if decoded is None:
+            return
+        marked = self.marked
+        if marked is None or marked.record.id == decoded.record.id:
+            marked = self._previous(decoded)
+        if marked is None:
+            self.report("no earlier record with this key is shown; space marks the record to compare with", "warn")
+        else:
+            self.app.push_screen(CompareScreen(self.services, marked, decoded))
+
+    def _previous(self, decoded: DecodedRecord) -> DecodedRecord | None:
+        """The last of the records before this one, as listed, that have its key."""
+        before = list(self.records.values())
+        place = next((n for n, each in enumerate(before) if each.record.id == decoded.record.id), 0)
+        same = [each for each in before[:place] if each.record.key == decoded.record.key]
+        return same[-1] if same else None
 
     def action_set_offset(self) -> None:
         decoded, act = self.current, self.set_offset

@@ -27,7 +27,7 @@ COLUMNS = (
     Column("offsets", "OFFSETS", 15, rank=2, right=True, grows=True, floor=100),
     Column("used", "USED BY", 22, rank=1, grows=True),
 )
-OpenTopic = Callable[[str], None]
+OpenNamed = Callable[[str], None]  # a screen for the topic of this name
 OpenBrokers = Callable[[Mapping[str, str]], Brokers]
 
 
@@ -36,15 +36,20 @@ class TopicsScreen(FilteredPage):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v,enter", "open", "records", key_display="v"),
+        Binding(
+            "d", "details", "details", tooltip="consumer groups, partitions, configurations and growth of the topic"
+        ),
         Binding("slash", "filter", "filter", key_display="/"),
         Binding("i", "internal", "internal", tooltip="show or hide topics whose names begin with _"),
         Binding("s", "sort", "sort by size", tooltip="sort by the number of records, or by name"),
         Binding("f5,ctrl+l", "reload", "read again", key_display="F5"),
     ]
 
-    def __init__(self, services: ClusterServices, open_topic: OpenTopic, open_brokers: OpenBrokers) -> None:
+    def __init__(
+        self, services: ClusterServices, open_records: OpenNamed, open_details: OpenNamed, open_brokers: OpenBrokers
+    ) -> None:
         super().__init__(services)
-        self._open_topic, self._open_brokers = open_topic, open_brokers
+        self._open_records, self._open_details, self._open_brokers = open_records, open_details, open_brokers
         self.topics: dict[str, TopicSummary] = {}
         self.uses: dict[str, list[TopicUse]] = {}
         self.with_internal = False
@@ -150,16 +155,26 @@ class TopicsScreen(FilteredPage):
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()
 
+    def on_grid_heading_clicked(self, event: Grid.HeadingClicked) -> None:
+        event.stop()
+        if event.column in ("topic", "records"):
+            self.by_size = event.column == "records"
+            self.draw()
+
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()
-        self._open_topic(event.key)
+        self._open_records(event.key)
 
     def action_open(self) -> None:
         if self.grid.current is not None:
-            self._open_topic(self.grid.current)
+            self._open_records(self.grid.current)
+
+    def action_details(self) -> None:
+        if self.grid.current is not None:
+            self._open_details(self.grid.current)
 
     def allows(self, action: str) -> bool:
-        return action not in ("open", "sort", "filter", "internal") or bool(self.topics)
+        return action not in ("open", "details", "sort", "filter", "internal") or bool(self.topics)
 
     def action_internal(self) -> None:
         self.with_internal = not self.with_internal

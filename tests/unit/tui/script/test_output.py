@@ -85,3 +85,18 @@ def test_names_that_differ_in_an_invisible_character_are_shown_differently(char:
 def test_a_long_cell_is_cut_with_an_ellipsis() -> None:
     line = draw(Table(("NAME", "STATE"), (("n" * 10**7, "RUNNING"),)), wide=False).splitlines()[1]
     assert line == "n" * 999 + "…  RUNNING"
+
+
+def test_tsv_has_all_columns_and_one_line_for_each_row() -> None:
+    table = Table(
+        ("NAME", "TEXT"), (("a", "two\tcells\r\nof\nlines"), ("b\x1b[31m", None), ("c", 1)), frozenset({"TEXT"})
+    )
+    expected = "NAME\tTEXT\na\ttwo\\tcells\\nof\\nlines\nb\\x1b[31m\t\nc\t1\n"
+    assert render(Result(table=table), "tsv") == expected
+    assert render(Result(text="some text"), "tsv") == "some text"
+
+
+def test_tables_below_a_text() -> None:
+    parts = (Table(("A",), (("1",),)), Table(("B",), (("2",),)))
+    assert render(Result(text="topic  orders", parts=parts), "table") == "topic  orders\n\nA\n1\n\nB\n2\n"
+    assert render(Result(text="topic  orders", parts=parts), "tsv") == "A\n1\n\nB\n2\n"
