@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 
@@ -11,6 +11,14 @@ class ConfigProvider(Protocol):
 
     def get(self, path: str, key: str) -> str | None:
         """A value; None if it does not exist. ConfigError if the path cannot be read or is not allowed."""
+
+
+@runtime_checkable
+class ManyValuesProvider(Protocol):
+    """A config provider that is asked once for all keys of a path that a configuration names, as in Connect."""
+
+    def values(self, path: str, keys: Collection[str]) -> Mapping[str, str | None]:
+        """As ConfigProvider.get(), for several keys."""
 
 
 @runtime_checkable
@@ -25,10 +33,11 @@ class ClientPolicy(Protocol):
     """Which settings of Kafka clients connectors may override (KIP-458)."""
 
     def refusals(
-        self, name: str, kind: str, connector_class: str, client: str, settings: Mapping[str, str]
-    ) -> Mapping[str, str]:
-        """The reason for each setting of a `client` (producer, consumer, admin) that a connector must not override.
-        `kind` is source or sink. May take seconds."""
+        self, name: str, kind: str, connector_class: str, client: str, settings: Mapping[str, str], parsed: bool = False
+    ) -> Mapping[str, Sequence[str]]:
+        """The reasons for each setting of a `client` (producer, consumer, admin) that a connector must not override, or
+        must override. `kind` is source or sink. `parsed`: the policy gets values of the settings' types, as in a
+        validation. May take seconds."""
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from runtime.api.errors import ConfigError
 from runtime.config import properties
-from runtime.config.foreign_plugins import NONE, ConfigProvider, ExpiringProvider, ForeignPlugins
+from runtime.config.foreign_plugins import NONE, ConfigProvider, ExpiringProvider, ForeignPlugins, ManyValuesProvider
 from runtime.system.allowed_folders import AllowedFolders, OutsideError
 
 _VARIABLE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
@@ -115,20 +115,35 @@ class Providers:
     def resolve(self, config: Mapping[str, str]) -> Resolved:
         """Resolve variables once: variables in a provider's value are not resolved again. ConfigError from a
         provider."""
+        if not self.by_name:
+            return Resolved(dict(config))
         secrets: set[str] = set()
+        many = self._many_values(config)
 
         def value(match: re.Match[str]) -> str:
-            provider = self.by_name.get(match[1])
-            value = provider.get((match[2] or "").strip(), match[3].strip()) if provider else None
+            provider, path, key = self.by_name.get(match[1]), (match[2] or "").strip(), match[3].strip()
+            values = many.get((match[1], path))
+            value = values.get(key) if values is not None else provider.get(path, key) if provider else None
             if value is None:
                 return match[0]
             secrets.add(value)
             return value
 
-        if not self.by_name:
-            return Resolved(dict(config))
         resolved = {k: _VARIABLE.sub(value, v) if "${" in v else v for k, v in config.items()}
         return Resolved(resolved, frozenset(secrets))
+
+    def _many_values(self, config: Mapping[str, str]) -> dict[tuple[str, str], Mapping[str, str | None]]:
+        """The values of providers that are asked once for each path, by provider and path."""
+        keys: dict[tuple[str, str], dict[str, None]] = {}
+        for value in config.values():
+            for match in _VARIABLE.finditer(value) if "${" in value else ():
+                keys.setdefault((match[1], (match[2] or "").strip()), {})[match[3].strip()] = None
+        found = {}
+        for (name, path), wanted in keys.items():
+            provider: object = self.by_name.get(name)
+            if isinstance(provider, ManyValuesProvider):
+                found[name, path] = provider.values(path, list(wanted))
+        return found
 
     def ttl(self, config: Mapping[str, str]) -> float | None:
         """Seconds after which the first value expires that was resolved last for this configuration; None: never."""

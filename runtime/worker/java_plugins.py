@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from runtime.java.discovery.java_plugin import JavaPluginType
     from runtime.java.host.host import JavaClass, JavaHost
     from runtime.java.host.process import JvmEnd, JvmSettings
+    from runtime.java.plugins.worker_plugins import JavaClientPolicy, JavaConfigProvider
 
 _log = logging.getLogger(__name__)
 
@@ -27,13 +28,18 @@ class WorkerJava:
 
     def __init__(self) -> None:
         self._host: JavaHost | None = None
+        self._plugins: list[JavaConfigProvider | JavaClientPolicy] = []
 
     def provider(self, props: Mapping[str, str], cls: str, parameters: Mapping[str, str]) -> ConfigProvider | None:
         from runtime.java.discovery.java_plugin import JavaPluginType
         from runtime.java.plugins.worker_plugins import JavaConfigProvider
 
         plugin = _find(props, cls, JavaPluginType.CONFIG_PROVIDER, "ConfigProvider")
-        return None if plugin is None else JavaConfigProvider(self._running(props), plugin, parameters)
+        if plugin is None:
+            return None
+        provider = JavaConfigProvider(self._running(props), plugin, parameters)
+        self._plugins.append(provider)
+        return provider
 
     def policy(self, props: Mapping[str, str], cls: str) -> ClientPolicy | None:
         from runtime.java.discovery.java_plugin import JavaPluginType
@@ -43,7 +49,18 @@ class WorkerJava:
         if cls.removeprefix(_OWN_POLICIES).removesuffix(suffix) in _OWN_NAMES:
             return None
         plugin = _find(props, cls, JavaPluginType.OVERRIDE_POLICY, suffix)
-        return None if plugin is None else JavaClientPolicy(self._running(props), plugin, props)
+        if plugin is None:
+            return None
+        policy = JavaClientPolicy(self._running(props), plugin, props)
+        self._plugins.append(policy)
+        return policy
+
+    def close(self) -> None:
+        """Close the plugins and end their JVM."""
+        for plugin in self._plugins:
+            plugin.close()
+        if self._host is not None:
+            self._host.stop()
 
     def _running(self, props: Mapping[str, str]) -> JavaHost:
         from runtime.java.host.host import JavaHost

@@ -10,6 +10,7 @@ import codecs
 import json
 import logging
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from runtime.api.errors import ConfigError
@@ -86,11 +87,12 @@ def main(file: str, connectors: Sequence[str]) -> int:
     """Run a worker until SIGTERM or SIGINT; returns the exit code. All files are read before anything starts."""
 
     def load() -> tuple[WorkerConfig, StorageFactory, OnReady]:
-        config = load_standalone(Path(file), WorkerJava())
+        config = load_standalone(Path(file), java)
         requests = read_all(connectors)
         return config.worker, file_storage(config), _create(requests)
 
-    return worker.run(file, load)
+    with closing(WorkerJava()) as java:
+        return worker.run(file, load)
 
 
 def _create(requests: Sequence[tuple[str, CreateRequest]]) -> OnReady:

@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 
 from runtime.api.errors import ConfigError
@@ -51,7 +52,8 @@ class WorkerStartError(Exception):
 
 def main(file: str) -> int:
     """Run a distributed worker until SIGTERM or SIGINT; returns the exit code."""
-    return run(file, lambda: (load_distributed(Path(file), WorkerJava()), kafka_storage, _nothing))
+    with closing(WorkerJava()) as java:
+        return run(file, lambda: (load_distributed(Path(file), java), kafka_storage, _nothing))
 
 
 def run(file: str, load: Callable[[], tuple[WorkerConfig, StorageFactory, OnReady]]) -> int:

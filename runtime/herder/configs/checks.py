@@ -135,6 +135,15 @@ class WorkerChecks:
         for finding in (*self._find(kind, config), *(() if text_only else self._file(config))):
             _add(response, finding, config.get(finding.key))
 
+    def refused_override(self, kind: str, config: Mapping[str, str]) -> str | None:
+        """The first override that the policy refuses, and why, when a task of this configuration starts; None: it
+        refuses none. The policy of the worker's file may have changed since the configuration was validated."""
+        name, cls = config.get("name", ""), config.get("connector.class", "")
+        for client in self._clients(kind, config):
+            for setting, reasons in self._policy.refusals(name, kind, cls, client, _given(client, config)).items():
+                return f"{client}.override.{setting}: {', '.join(reasons)}"
+        return None
+
     def refuses_paths(self, config: Mapping[str, str]) -> bool:
         """Whether the configuration, with variables resolved, names files outside of `headrace.file.paths`."""
         return any(True for _ in self._paths.refused(config))
@@ -201,27 +210,36 @@ class WorkerChecks:
             yield ConfigIssue(key, f"Invalid value {config.get(key, '')} for configuration {key}: {problem}")
 
 
+def _given(client: str, config: Mapping[str, str]) -> Mapping[str, str]:
+    """The settings that a connector overrides, in Java's order."""
+    prefix = f"{client}.override."
+    ordered = java_ordered(config).items()  # in a Java map, keys of one bucket keep this order
+    given: Mapping[str, str] = java_ordered(
+        {k[len(prefix) :]: v for k, v in ordered if k.startswith(prefix) and k != prefix}
+    )
+    return given
+
+
 def _overrides(
     kind: str, client: str, config: Mapping[str, str], policy: ClientPolicy | None, ignored: Collection[str]
 ) -> Iterator[dict[str, Any]]:
     """Only types and Java classes are checked here; a value that the client rejects fails the task, as in Java.
     `ignored`: interceptors that may be left out."""
     prefix = f"{client}.override."
-    known = client_keys(client)
-    ordered = java_ordered(config).items()  # in a Java map, keys of one bucket keep this order
-    given = java_ordered({k[len(prefix) :]: v for k, v in ordered if k.startswith(prefix) and k != prefix})
+    known, given = client_keys(client), _given(client, config)
     connector, cls = config.get("name", ""), config.get("connector.class", "")
-    refused = policy.refusals(connector, kind, cls, client, given) if given and policy else {}
-    for name, text in given.items():
-        key, value, error = known.get(name), text, refused.get(name)
+    refused = policy.refusals(connector, kind, cls, client, given, parsed=True) if policy else {}
+    for name, text in {**given, **dict.fromkeys(refused.keys() - given.keys())}.items():
+        key, value, errors = known.get(name), text, list(refused.get(name, ()))
         try:
-            value = to_text(parse(name, text, key.type)) if key is not None else text
+            value = to_text(parse(name, text, key.type)) if key is not None and text is not None else text
         except ConfigError as e:
-            error = error or str(e)
-        error = error or refusal(client, name, text, ignored)
+            errors = errors or [str(e)]
+        if not errors and text is not None and (error := refusal(client, name, text, ignored)):
+            errors = [error]
         yield {
             "definition": definition(key, prefix) if key is not None else None,
-            "value": _value(prefix + name, value, [error] if error else []),
+            "value": _value(prefix + name, value, errors),
         }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from runtime.api.errors import ConfigError
@@ -42,10 +42,10 @@ class OverridePolicy:
         return cls(name, known[name])
 
     def refusals(
-        self, name: str, kind: str, connector_class: str, client: str, settings: Mapping[str, str]
-    ) -> dict[str, str]:
+        self, name: str, kind: str, connector_class: str, client: str, settings: Mapping[str, str], parsed: bool = False
+    ) -> dict[str, Sequence[str]]:
         """As ClientPolicy.refusals()."""
-        return {setting: reason for setting in settings if (reason := self.refusal(setting)) is not None}
+        return {setting: [reason] for setting in settings if (reason := self.refusal(setting)) is not None}
 
     def refusal(self, setting: str) -> str | None:
         """The reason why this client setting may not be overridden; None if overriding is allowed."""

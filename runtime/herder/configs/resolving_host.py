@@ -14,6 +14,7 @@ from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs.checks import WorkerChecks
 from runtime.herder.configs.password_keys import CONVERTERS, PasswordKeys
 from runtime.host.port import ConnectorInfo, HostError, HostRequestError, PluginHost, UnknownPluginError
+from runtime.kafka.errors import ClientConfigError
 from runtime.logs.formats import Scrub
 
 _log = logging.getLogger(__name__)
@@ -88,6 +89,11 @@ class ResolvingHost:
         provider."""
         selecting = {key: value for key, value in config.items() if value is not None and _selects_plugins(key)}
         return (await self.resolved(selecting))[0] if any(map(has_variables, selecting.values())) else selecting
+
+    async def check_overrides(self, kind: str, resolved: Mapping[str, str]) -> None:
+        """ClientConfigError if the policy for client overrides refuses one of a task that starts."""
+        if refused := await asyncio.to_thread(self._checks.refused_override, kind, resolved):
+            raise ClientConfigError(f"Client Config Overrides not allowed: {refused}")
 
     async def describe(self, plugin: str, version: str | None = None) -> list[dict[str, Any]]:
         return await self._host.describe(plugin, version)

@@ -86,5 +86,5 @@ class SinkClusters:
             return
         cls = config.get("connector.class", "")
         asked = asyncio.to_thread(self._policy.refusals, name, ConnectorType.SINK, cls, "admin", admin)
-        for key, reason in (await asked).items():
+        for key, (reason, *_) in (await asked).items():
             raise ClientConfigError(f"{prefix}{key} of connector {name} cannot be used: {reason}")

@@ -292,6 +292,7 @@ class Tasks:
             resolved = await self._services.host.resolve_stored(self._name, orders[0].connector_config)
             if number is not None:
                 check_tasks_max(self._name, number, resolved)
+            await self._services.host.check_overrides(orders[0].info.type, resolved)
             first = replace(orders[0], connector_config=resolved)
             offsets = await self._prepare(first, [order.task for order in orders])
         except (ConfigError, ClientConfigError, FencingFailed, OffsetTopicUnusable, TooManyTasks) as e:

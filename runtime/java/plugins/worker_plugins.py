@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from runtime.api.errors import ConfigError, ConnectError
@@ -12,8 +13,13 @@ from runtime.java.host.deadline import limited
 from runtime.java.host.host import JavaClass, JavaHost, PluginObject
 from runtime.java.host.jvm import PluginMetric
 
+_log = logging.getLogger(__name__)
+
 CALL_TIMEOUT = 20.0
 """Seconds for a call of a plugin, once the JVM runs."""
+
+CLOSE_TIMEOUT = 5.0
+"""Seconds for close(), when the worker ends."""
 
 
 class _Configured:
@@ -47,6 +53,16 @@ class _Configured:
         made = self._made
         return made.metrics if made is not None and self._host.holds(made) else ()
 
+    def close(self) -> None:
+        """Call the plugin's close(), if its JVM runs."""
+        if self._made is None or not self._host.holds(self._made):
+            return
+        try:
+            with limited(CLOSE_TIMEOUT):
+                self._made.call("close")
+        except ConnectError as error:
+            _log.warning("%s was not closed: %s", self._plugin.name, error)
+
     def _start_host(self) -> None:
         """The first time this may download jars, for longer than a plugin has for a call."""
         try:
@@ -78,16 +94,23 @@ class JavaConfigProvider:
         self._ttls: dict[str, float] = {}
 
     def get(self, path: str, key: str) -> str | None:
+        return self.values(path, [key]).get(key)
+
+    def values(self, path: str, keys: Collection[str]) -> Mapping[str, str | None]:
         variables: dict[str, str | None]
-        variables, ttl = self._plugin.call_java("get", path, [key])
+        variables, ttl = self._plugin.call_java("get", path, list(keys))
         if ttl is None:
             self._ttls.pop(path, None)
         else:
             self._ttls[path] = ttl / 1000
-        return variables.get(key)
+        return variables
 
     def ttl(self, path: str) -> float | None:
         return self._ttls.get(path)
+
+    def close(self) -> None:
+        """Close the provider."""
+        self._plugin.close()
 
 
 class JavaClientPolicy:
@@ -109,9 +132,13 @@ class JavaClientPolicy:
         return samples
 
     def refusals(
-        self, name: str, kind: str, connector_class: str, client: str, settings: Mapping[str, str]
-    ) -> dict[str, str]:
+        self, name: str, kind: str, connector_class: str, client: str, settings: Mapping[str, str], parsed: bool = False
+    ) -> dict[str, Sequence[str]]:
         settings_errors = self._plugin.call_java(
-            "validate", name, kind.upper(), connector_class, client.upper(), dict(settings)
+            "validate", name, kind.upper(), connector_class, client.upper(), dict(settings), parsed
         )
-        return {setting: errors[0] for setting, errors in settings_errors if errors}
+        return {setting: errors for setting, errors in settings_errors if errors}
+
+    def close(self) -> None:
+        """Close the policy."""
+        self._plugin.close()

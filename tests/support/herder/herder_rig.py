@@ -210,7 +210,7 @@ class HerderRig:
         """The settings of clients for requests about groups."""
         self.engine = ScriptedEngine(self.connectors)
         engine = cast(Engine, self.engine)
-        checks = cast(WorkerChecks, None)
+        checks = WorkerChecks(self.worker)
         self.host = ResolvingHost(cast(Any, self.plugins), self.worker, secrets, CallSecrets(secrets), checks)
         self.clusters = SinkClusters(self.worker, self.host, self.configs.config, self._reach, lambda _: self.positions)
         self.offsets = ConnectorOffsets(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,29 @@ def test_variables_are_resolved(secrets_file: Path, monkeypatch: pytest.MonkeyPa
     )
     assert found.config == {"a": "me/hunter2", "b": "line\n", "c": "abcdef", "d": "plain"}
     assert found.secrets == {"me", "hunter2", "line\n", "abcdef"}
+
+
+class _Vault:
+    """Values are the path and key; writes down what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, list[str]]] = []
+
+    def get(self, path: str, key: str) -> str | None:
+        raise AssertionError("asked for one value")
+
+    def values(self, path: str, keys: Collection[str]) -> Mapping[str, str | None]:
+        self.asked.append((path, list(keys)))
+        return {key: f"{path}/{key}" for key in keys if key != "none"}
+
+
+def test_a_provider_of_many_values_is_asked_once_for_each_path() -> None:
+    vault = _Vault()
+    config = {"a": "${vault:p: x}${vault:p:y}", "b": "${vault:p:x} ${vault:p:none}", "c": "${vault:z}", "d": "${e:p:q}"}
+    resolved = Providers({"vault": vault}).resolve(config)
+    assert resolved.config == {"a": "p/xp/y", "b": "p/x ${vault:p:none}", "c": "/z", "d": "${e:p:q}"}
+    assert resolved.secrets == {"p/x", "p/y", "/z"}
+    assert vault.asked == [("p", ["x", "y", "none"]), ("", ["z"])]
 
 
 def test_unknown_variables_remain_and_values_are_not_resolved_again(secrets_file: Path) -> None:

@@ -27,7 +27,6 @@ final class Link implements Runnable {
         this.frames = new Frames(channel);
         this.control = control;
         this.thread = new Thread(this, "link");
-        this.thread.setDaemon(true);
     }
 
     void start() {

@@ -1,15 +1,9 @@
-"""Java plugins of every kind that a connector may select, which call what Connect's API offers and write down each call
-and its result, to compare workers line by line."""
+"""Connectors with their tasks, a transformation, a predicate and converters that call what Connect's API offers, and
+write down each call and its result."""
 
 from __future__ import annotations
 
-import tempfile
-from functools import lru_cache
-from itertools import groupby
 from pathlib import Path
-
-from runtime.java.host.install import compile_sources
-from tests.support.java.host import settings
 
 SINK, SOURCE = "transcript.TellingSink", "transcript.TellingSource"
 CHAIN = {
@@ -24,92 +18,54 @@ CHAIN = {
 }
 """The plugins of a connector's chain. Each has the option `transcript`: the file to write to."""
 
-_HEAD = """
-package transcript;
+SOURCES = {
+    "Orders": """
+/** Does what is written into a file: requests that a connector makes of its worker. */
+public class Orders extends Thread {
+    private final File file;
+    private final ConnectorContext context;
+    private final Transcript out;
+    private volatile int generation;
 
-import java.io.*;
-import java.util.*;
-import java.util.concurrent.Future;
-import org.apache.kafka.clients.producer.RecordMetadata;
-import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.config.*;
-import org.apache.kafka.common.metrics.*;
-import org.apache.kafka.connect.connector.*;
-import org.apache.kafka.connect.data.*;
-import org.apache.kafka.connect.header.*;
-import org.apache.kafka.connect.sink.*;
-import org.apache.kafka.connect.source.*;
-import org.apache.kafka.connect.storage.*;
-import org.apache.kafka.connect.transforms.Transformation;
-import org.apache.kafka.connect.transforms.predicates.Predicate;
-"""
-
-_SOURCES = {
-    "Transcript": """
-
-/** Appends lines to a file: the part of the connector, and what it has to tell. */
-public class Transcript {
-    private final String part;
-    private String file;
-
-    Transcript(String part) { this.part = part; }
-    void open(Map config) { file = (String) config.get("transcript"); }
-    void tell(String text) {
-        if (file == null) {
-            return;
+    Orders(Map config, ConnectorContext context, Transcript out) {
+        this.file = new File(config.get("transcript") + ".order");
+        this.context = context;
+        this.out = out;
+    }
+    /** Those of a connector with one task; other ones after a change. */
+    List taskConfigs(Map config) {
+        Map task = new HashMap(config);
+        if (generation > 0) {
+            task.put("generation", String.valueOf(generation));
         }
-        synchronized (Transcript.class) {
-            try {
-                Writer out = new OutputStreamWriter(new FileOutputStream(file, true), "UTF-8");
-                out.write(part + "\\t" + text.replace('\\n', ' ') + "\\n");
-                out.close();
-            } catch (IOException e) { throw new RuntimeException(e); }
+        return Collections.singletonList(task);
+    }
+    public void run() {
+        try {
+            while (true) {
+                Thread.sleep(50);
+                if (file.exists()) {
+                    BufferedReader in = new BufferedReader(new FileReader(file));
+                    String order = in.readLine();
+                    in.close();
+                    file.delete();
+                    out.context("order " + order);
+                    obey(order);
+                }
+            }
+        } catch (InterruptedException ended) {
+        } catch (IOException e) { throw new RuntimeException(e); }
+    }
+    private void obey(String order) {
+        if (order.equals("change")) {
+            generation++;
         }
-    }
-    void surroundings(Object plugin) {
-        tell("loader " + (Thread.currentThread().getContextClassLoader() == plugin.getClass().getClassLoader())
-            + " " + plugin.getClass().getClassLoader().getClass().getSimpleName());
-    }
-    void metrics(PluginMetrics metrics) {
-        if (metrics == null) {
-            tell("no metrics");
-            return;
+        if (order.equals("raise")) {
+            context.raiseError(new org.apache.kafka.connect.errors.ConnectException("raised",
+                new IllegalStateException("because")));
+        } else {
+            context.requestTaskReconfiguration();
         }
-        LinkedHashMap tags = new LinkedHashMap();
-        tags.put("own", "1");
-        org.apache.kafka.common.MetricName name = metrics.metricName("told", "Told", tags);
-        tell("metric " + name.name() + " " + name.group() + " " + name.description() + " " + name.tags().keySet());
-        Sensor sensor = metrics.addSensor("told");
-        sensor.add(name, new org.apache.kafka.common.metrics.stats.CumulativeSum());
-        sensor.record(2);
-        try {
-            metrics.addMetric(name, new Measurable() {
-                public double measure(MetricConfig config, long now) { return 1; }
-            });
-            tell("metric twice");
-        } catch (Exception e) { failed("metric", e); }
-        try {
-            metrics.addSensor("told");
-            tell("sensor twice");
-        } catch (Exception e) { failed("sensor", e); }
-        metrics.removeSensor("told");
-        try {
-            metrics.removeMetric(name);
-            tell("removed twice");
-        } catch (Exception e) { failed("remove", e); }
-    }
-    void failed(String what, Throwable error) {
-        tell(what + " failed: " + error.getClass().getName());
-    }
-    static String keys(Map config) { return new TreeSet(config.keySet()).toString(); }
-    static ConfigDef definition() {
-        return new ConfigDef().define("transcript", ConfigDef.Type.STRING, "", ConfigDef.Importance.LOW, "File");
-    }
-    static String text(ConnectRecord record) {
-        return (record instanceof SinkRecord ? "sink " : "source ") + record.kafkaPartition()
-            + " " + record.keySchema() + " "
-            + record.key() + " " + record.valueSchema() + " " + record.value() + " " + (record.timestamp() != null)
-            + " " + record.headers();
     }
 }
 """,
@@ -117,6 +73,7 @@ public class Transcript {
 public class TellingSource extends SourceConnector {
     private final Transcript out = new Transcript("connector");
     private Map config;
+    private Orders orders;
 
     public String version() { return "1.5"; }
     public ConfigDef config() { return Transcript.definition(); }
@@ -124,27 +81,33 @@ public class TellingSource extends SourceConnector {
         config = given;
         out.open(given);
         out.surroundings(this);
+        out.thread(given);
         out.tell("start " + Transcript.keys(given));
         out.tell("context " + (context() instanceof SourceConnectorContext));
         OffsetStorageReader reader = ((SourceConnectorContext) context).offsetStorageReader();
         out.tell("offset " + reader.offset(Collections.singletonMap("p", "a")));
         out.tell("offsets " + reader.offsets(Collections.singletonList(Collections.singletonMap("p", "a"))));
         out.metrics(context.pluginMetrics());
+        orders = new Orders(given, context, out);
+        orders.start();
     }
-    public void stop() { out.tell("stop"); }
+    public void stop() {
+        out.tell("stop");
+        orders.interrupt();
+    }
     public Class taskClass() { return TellingSourceTask.class; }
     public List taskConfigs(int most) {
         out.tell("taskConfigs " + most);
-        return Collections.singletonList(config);
+        return orders.taskConfigs(config);
     }
     public ExactlyOnceSupport exactlyOnceSupport(Map given) {
         out.open(given);
-        out.tell("exactlyOnceSupport");
+        out.context("exactlyOnceSupport");
         return ExactlyOnceSupport.SUPPORTED;
     }
     public ConnectorTransactionBoundaries canDefineTransactionBoundaries(Map given) {
         out.open(given);
-        out.tell("canDefineTransactionBoundaries");
+        out.context("canDefineTransactionBoundaries");
         return ConnectorTransactionBoundaries.SUPPORTED;
     }
     public boolean alterOffsets(Map given, Map offsets) {
@@ -167,6 +130,7 @@ public class TellingSourceTask extends SourceTask {
         config = given;
         out.open(given);
         out.surroundings(this);
+        out.thread(given);
         out.tell("start " + Transcript.keys(given));
         out.tell("configs " + Transcript.keys(context.configs()));
         out.tell("transactions " + (context.transactionContext() != null));
@@ -184,7 +148,7 @@ public class TellingSourceTask extends SourceTask {
             return null;
         }
         sent++;
-        out.tell("poll " + sent);
+        out.context("poll " + sent);
         Schema schema = SchemaBuilder.struct().name("s").version(3).doc("d").field("n", Schema.INT32_SCHEMA).build();
         Object value = sent == 3 ? null : (Object) new Struct(schema).put("n", Integer.valueOf(sent));
         Headers headers = new ConnectHeaders();
@@ -215,6 +179,7 @@ public class TellingSourceTask extends SourceTask {
 public class TellingSink extends SinkConnector {
     private final Transcript out = new Transcript("connector");
     private Map config;
+    private Orders orders;
 
     public String version() { return "1.5"; }
     public ConfigDef config() { return Transcript.definition(); }
@@ -222,15 +187,21 @@ public class TellingSink extends SinkConnector {
         config = given;
         out.open(given);
         out.surroundings(this);
+        out.thread(given);
         out.tell("start " + Transcript.keys(given));
         out.tell("context " + (context() instanceof SinkConnectorContext));
         out.metrics(context.pluginMetrics());
+        orders = new Orders(given, context, out);
+        orders.start();
     }
-    public void stop() { out.tell("stop"); }
+    public void stop() {
+        out.tell("stop");
+        orders.interrupt();
+    }
     public Class taskClass() { return TellingSinkTask.class; }
     public List taskConfigs(int most) {
         out.tell("taskConfigs " + most);
-        return Collections.singletonList(config);
+        return orders.taskConfigs(config);
     }
     public boolean alterOffsets(Map given, Map offsets) {
         out.open(given);
@@ -251,6 +222,7 @@ public class TellingSinkTask extends SinkTask {
     public void start(Map given) {
         out.open(given);
         out.surroundings(this);
+        out.thread(given);
         out.tell("start " + Transcript.keys(given));
         out.tell("configs " + Transcript.keys(context.configs()));
         out.tell("assignment " + context.assignment().size());
@@ -264,6 +236,7 @@ public class TellingSinkTask extends SinkTask {
         out.tell("close " + partitions.size() + " of " + context.assignment().size());
     }
     public void put(Collection records) {
+        if (!records.isEmpty()) { out.context("records"); }
         for (Iterator all = records.iterator(); all.hasNext();) {
             SinkRecord record = (SinkRecord) all.next();
             out.tell("put " + Transcript.text(record) + " "
@@ -318,7 +291,7 @@ public class TellingStep implements Transformation, org.apache.kafka.common.metr
     }
     public void withPluginMetrics(PluginMetrics metrics) { out.metrics(metrics); }
     public ConnectRecord apply(ConnectRecord record) {
-        out.tell("apply " + Transcript.text(record));
+        out.context("apply " + Transcript.text(record));
         return record.value() != null && record.value().equals("drop") ? null : record;
     }
     public void close() { out.tell("close"); }
@@ -337,7 +310,7 @@ public class TellingPredicate implements Predicate, org.apache.kafka.common.metr
     }
     public void withPluginMetrics(PluginMetrics metrics) { out.metrics(metrics); }
     public boolean test(ConnectRecord record) {
-        out.tell("test " + Transcript.text(record));
+        out.context("test " + Transcript.text(record));
         return true;
     }
     public void close() { out.tell("close"); }
@@ -358,7 +331,7 @@ public class TellingConverter implements Converter, org.apache.kafka.connect.com
     }
     public void withPluginMetrics(PluginMetrics metrics) { out.metrics(metrics); }
     public byte[] fromConnectData(String topic, Schema schema, Object value) {
-        out.tell("from " + schema + " " + value);
+        out.context("from " + schema + " " + value);
         return value == null ? null : value.toString().getBytes();
     }
     public byte[] fromConnectData(String topic, org.apache.kafka.common.header.Headers headers, Schema schema,
@@ -367,7 +340,7 @@ public class TellingConverter implements Converter, org.apache.kafka.connect.com
         return fromConnectData(topic, schema, value);
     }
     public SchemaAndValue toConnectData(String topic, byte[] data) {
-        out.tell("to " + (data == null ? null : new String(data)));
+        out.context("to " + (data == null ? null : new String(data)));
         return new SchemaAndValue(Schema.OPTIONAL_STRING_SCHEMA, data == null ? null : new String(data));
     }
     public void close() { out.tell("close"); }
@@ -400,25 +373,7 @@ public class TellingHeaderConverter implements HeaderConverter, org.apache.kafka
 }
 
 
-@lru_cache(maxsize=1)
-def transcript_plugins() -> str:
-    """A folder of `plugin.path` with the plugins."""
-    given = settings()
-    work = Path(tempfile.mkdtemp(prefix="headrace-transcript-"))
-    sources = {f"transcript/{name}.java": _HEAD + text for name, text in _SOURCES.items()}
-    return str(compile_sources(given.java, given.classpath, sources, work).parent)
-
-
 def chain(file: Path) -> dict[str, str]:
     """The plugins of the chain, which write to this file."""
     options = ("key.converter", "value.converter", "header.converter", "transforms.telling", "predicates.holds")
-    return {**CHAIN, **{f"{option}.transcript": str(file) for option in options}, "transcript": str(file)}
-
-
-def read(file: Path) -> dict[str, list[str]]:
-    """The lines of each part; a line that follows itself, as of commits, is left out."""
-    parts: dict[str, list[str]] = {}
-    for line in file.read_text().splitlines() if file.exists() else ():
-        part, _, text = line.partition("\t")
-        parts.setdefault(part, []).append(text)
-    return {part: [text for text, _ in groupby(lines)] for part, lines in parts.items()}
+    return {**CHAIN, **{f"{option}.transcript": str(file) for option in options}}

@@ -1,0 +1,114 @@
+"""A connector that exits, hangs, exhausts the heap, leaves threads behind, loads native libraries or carries large
+records, on Apache's worker and on ours. What differs is the price: Apache's worker, or one JVM of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.broker import KafkaBroker
+from tests.support.java.transcript.scenarios import lines
+from tests.support.java.transcript.sides import Side, times, workers
+from tests.support.java.transcript.unruly import SINK, SOURCE
+from tests.support.kafka.topics import pairs
+from tests.support.tasks.pipeline import produce
+from tests.support.waiting import wait_until
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(400)]
+
+_LARGE = 5_000_000
+_LIMIT = 10_000_000
+
+
+@pytest.fixture(scope="module")
+def sides(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Side]]:
+    folders = (tmp_path_factory.mktemp("apache"), tmp_path_factory.mktemp("ours"))
+    graceful = {"task.shutdown.graceful.timeout.ms": "1000"}
+    with workers(broker.bootstrap, folders, lambda *_: graceful) as started:
+        yield started
+
+
+def _obey(side: Side, broker: KafkaBroker, *orders: str, **more: str) -> tuple[str, Path]:
+    """A sink that has got these orders; each is produced when the one before has been put."""
+    topic = broker.create_topic()
+    name, transcript = side.start(SINK, topics=topic, **more)
+    for count, order in enumerate(orders, 1):
+        produce(broker, topic, order.encode())
+        wait_until(lambda: times(transcript, "task", "put ") >= count, 60, f"{order} on {side.worker.url}")  # noqa: B023
+    return name, transcript
+
+
+def test_native_libraries(sides: list[Side], broker: KafkaBroker) -> None:
+    def scenario(side: Side) -> list[str]:
+        name, transcript = _obey(side, broker, "native")
+        wait_until(lambda: times(transcript, "task", "not loaded: Native") == 1, 30)
+        side.connect.stop(name)
+        return lines(transcript)
+
+    apache, ours = map(scenario, sides)
+    assert ours == apache
+
+
+@pytest.mark.parametrize("order", ["linkage", "overflow"])
+def test_errors_of_java(sides: list[Side], broker: KafkaBroker, order: str) -> None:
+    def scenario(side: Side) -> list[str]:
+        name, transcript = _obey(side, broker, order)
+        side.connect.wait(name, "RUNNING", ["FAILED"])
+        return [*lines(transcript), *side.failure(name)]
+
+    apache, ours = map(scenario, sides)
+    assert ours == apache
+
+
+def test_large_records(sides: list[Side], broker: KafkaBroker) -> None:
+    """5 MB, first with Kafka's limit of 1 MB."""
+
+    def scenario(side: Side) -> list[str]:
+        topic = broker.create_topic(max_message_bytes=str(_LIMIT))
+        refused, small = side.start(SOURCE, topic=topic, size=str(_LARGE))
+        side.connect.wait(refused, "RUNNING", ["FAILED"], 60)
+        limit = {"producer__override__max__request__size": str(_LIMIT)}
+        _, sent = side.start(SOURCE, topic=topic, size=str(_LARGE), **limit)
+        wait_until(lambda: times(sent, "commits", "commitRecord") == 1, 60)
+        _, put = side.start(SINK, topics=topic)
+        wait_until(lambda: times(put, "task", "large ") == 1, 60)
+        assert [len(value or b"") for _, value in pairs(broker.bootstrap, topic)] == [_LARGE]
+        return [*lines(small), *side.failure(refused), *lines(sent), *lines(put)]
+
+    apache, ours = map(scenario, sides)
+    assert ours == apache
+
+
+@pytest.mark.parametrize("hang", ["task", "connector"])
+def test_a_stop_that_never_ends(sides: list[Side], broker: KafkaBroker, hang: str) -> None:
+    """The connector can be deleted, and created again under its name."""
+
+    def scenario(side: Side) -> list[str]:
+        name, transcript = _obey(side, broker, "one", hang=hang)
+        config = side.connect.ask("GET", f"/connectors/{name}/config")
+        side.connect.ask("DELETE", f"/connectors/{name}")
+        wait_until(lambda: times(transcript, hang, "stop") == 1, 60)
+        side.connect.create(name, {**config, "hang": ""})
+        side.connect.wait(name, "RUNNING", ["RUNNING"], 90)
+        produce(broker, config["topics"], b"two")
+        wait_until(lambda: times(transcript, "task", "put two") == 1, 60)
+        side.connect.stop(name)
+        return lines(transcript)
+
+    apache, ours = map(scenario, sides)
+    assert ours == apache
+
+
+def test_a_thread_that_its_task_leaves_behind(sides: list[Side], broker: KafkaBroker) -> None:
+    """It runs on after its connector is deleted."""
+
+    def scenario(side: Side) -> list[str]:
+        name, transcript = _obey(side, broker, "thread")
+        side.connect.ask("DELETE", f"/connectors/{name}")
+        wait_until(lambda: times(transcript, "task", "left behind") == 1, 60)
+        return lines(transcript)
+
+    apache, ours = map(scenario, sides)
+    assert ours == apache
