@@ -35,6 +35,13 @@ class DiskFolder:
     def create(self, *names: str) -> None:
         self._root.joinpath(*names).mkdir(parents=True, exist_ok=True)
 
+    def read(self, *names: str) -> str | None:
+        path = self._root.joinpath(*names)
+        return path.read_text() if path.exists() else None
+
+    def write(self, text: str, *names: str) -> None:
+        self._root.joinpath(*names).write_text(text)
+
     def delete(self, *names: str) -> None:
         path = self._root.joinpath(*names)
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
