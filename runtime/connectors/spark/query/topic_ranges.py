@@ -107,8 +107,8 @@ class TopicOffsets:
 
 
 def missing_topics(settings: Mapping[str, Any], names: Sequence[str]) -> Collection[str]:
-    """Those of the topics that do not exist. `settings` of an admin client. TopicsUnreachableError if the brokers do not
-    respond."""
+    """Those of the topics that do not exist. `settings` of an admin client. TopicsUnreachableError if no broker
+    responds."""
     from confluent_kafka import KafkaException
 
     with open_clients.admin_client(settings) as admin:
@@ -134,7 +134,8 @@ def record_batches(settings: Mapping[str, Any], records: RecordRange, schema: An
         at_end, moved = False, time.monotonic()
         while not at_end:
             messages: list[Any] = []
-            for message in consumer.consume(_ROWS, 1.0):
+            polled: list[Any] = consumer.consume(_ROWS, 1.0)
+            for message in polled:
                 at_end = at_end or _is_end(message, records)
                 if message.error() is None and message.offset() < records.end:
                     messages.append(message)
