@@ -69,6 +69,11 @@ BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
         "runtime.connectors.files.source.connector:FilesSourceConnector",
         (PluginType.SOURCE,),
     ),
+    (
+        "headrace.KafkaQueryConnector",
+        "runtime.connectors.spark.query.connector:KafkaQueryConnector",
+        (PluginType.SOURCE,),
+    ),
     ("headrace.SparkSinkConnector", "runtime.connectors.spark.sink.connector:SparkSinkConnector", (PluginType.SINK,)),
     (
         "headrace.SparkSourceConnector",

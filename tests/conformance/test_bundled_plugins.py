@@ -15,6 +15,7 @@ def test_conformance(check: Check) -> None:
 
 
 IN_WORKERS = {
+    "headrace.KafkaQueryConnector": "tests/scenario/spark/test_spark_query.py",
     "headrace.SparkSinkConnector": "tests/scenario/spark/test_spark_sink.py",
     "headrace.SparkSourceConnector": "tests/scenario/spark/test_spark_source.py",
     "headrace.SparkSql": "tests/scenario/spark/test_spark_sql.py",

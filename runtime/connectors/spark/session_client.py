@@ -35,6 +35,9 @@ MAX_UPLOAD = 1 << 30
 CHECK_SQL, PREPARE_SQL, RUN_SQL = "sql.check", "sql.prepare", "sql.run"
 """The `op` of requests of transformations with queries."""
 
+CHECK_QUERY = "query.check"
+"""The `op` of a request that checks the query of a KafkaQuery."""
+
 DOWNLOAD = "download"
 """The `op` of a request for a file that the last response has named; its bytes follow the response."""
 

@@ -97,6 +97,7 @@ _CONNECTORS: Mapping[str, Callable[[Mapping[str, str]], _Paths]] = {
     "JdbcSink": _jdbc,
     "FilesSource": _files,
     "FilesSink": _files,
+    "KafkaQuery": local_paths,
     "SparkSink": local_paths,
     "SparkSource": local_paths,
 }

@@ -26,9 +26,12 @@ class SparkSourceConnector(ExactSourceConnector):
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
     ) -> bool:
         """True after checking the form of the offset. The task finds out whether the checkpoint has the batch."""
-        name = SparkSourceSettings.of(config).source_name
+        name = self._source_name(config)
         for partition, offset in offsets:
             if offset is not None:
                 check_partition(partition, name)
                 RowPosition.of(offset)
         return True
+
+    def _source_name(self, config: Mapping[str, str]) -> str:
+        return SparkSourceSettings.of(config).source_name

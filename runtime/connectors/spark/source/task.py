@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
@@ -45,6 +45,29 @@ class SourceState(Enum):
     COMMITTING = auto()  # all rows have been returned by poll()
 
 
+class BatchedSource(Protocol):
+    """The settings of a source that the session reads."""
+
+    @property
+    def source_name(self) -> str:
+        """What is read, as text that names the source partition."""
+
+    @property
+    def topic(self) -> str: ...
+
+    @property
+    def key(self) -> Sequence[str]: ...
+
+    @property
+    def batch_size(self) -> int: ...
+
+    @property
+    def retries(self) -> int: ...
+
+    def source(self) -> dict[str, Any]:
+        """The part of requests that names the source."""
+
+
 class SparkSourceTask(SourceTask):
     """Reads batches of the worker's Spark session."""
 
@@ -70,7 +93,7 @@ class SparkSourceTask(SourceTask):
         self.metrics_owner = BatchMetrics()
 
     def start(self, config: Mapping[str, str]) -> None:
-        settings = self._settings = SparkSourceSettings.of(config)
+        settings = self._settings = self._settings_of(config)
         self._name = config.get("name", "source")
         self._partition = source_partition(settings.source_name)
         stored = self.context.offsets.offset(self._partition)
@@ -100,6 +123,9 @@ class SparkSourceTask(SourceTask):
             self._take_response(self._response)
         elif self._response is None and self._clock() >= self._retry_at:
             self._open()
+
+    def _settings_of(self, config: Mapping[str, str]) -> BatchedSource:
+        return SparkSourceSettings.of(config)
 
     # The session
 

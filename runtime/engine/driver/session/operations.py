@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.connectors.data_source.arrow_schema import arrow_schema
+from runtime.connectors.spark.session_client import CHECK_QUERY
 from runtime.connectors.spark.staging import Staging
 from runtime.engine.driver.session.allowed_paths import check_paths
 from runtime.engine.driver.session.batches import BatchOperations, HasGone
@@ -18,6 +19,7 @@ from runtime.engine.driver.session.queries import check_query
 from runtime.engine.driver.session.record_query.service import RecordQueries
 from runtime.engine.driver.session.server import Request, SessionCaller
 from runtime.engine.driver.session.source.streams import SourceStreams
+from runtime.engine.driver.session.source.topics.query import check_topics_query
 from runtime.engine.driver.session.spark_session import SharedSession
 from runtime.engine.driver.session.staging import StagedBatches, StagedFiles
 
@@ -47,6 +49,8 @@ class SessionOperations:
             return self._streams.open(caller.connection, request)
         if request["op"] == "next":
             return self._streams.next(caller.connection, request)
+        if request["op"] == CHECK_QUERY:
+            return check_topics_query(self._session.create(), request["source"])
         if self._queries.has(request["op"]):
             return self._queries.execute(caller, request)
         context = self._session.context

@@ -18,6 +18,7 @@ PAGES = {
     "data-source": ["DataSource", "DataSourceSink"],
     "datagen": ["DatagenSource"],
     "http": ["HttpSink", "HttpSource"],
+    "kafka-query": ["KafkaQuery"],
     "jdbc": ["JdbcSource", "JdbcSink"],
     "spark": ["SparkSink"],
     "spark-source": ["SparkSource"],

@@ -4,6 +4,7 @@
                                                /spool/<batch>/<spool>/*.parquet   the rows of a batch
                                                                      /_SUCCESS    written last: they are complete
                                                /committed  offsets of this checkpoint have been committed
+                                               /query.json the query of a KafkaQuery and where it started
 
 The committed offset of the connector decides: it names the checkpoint and the batch, and everything that Spark has
 stored beyond them is removed. Every step may be repeated. A reset connector has no offset and starts with another
@@ -14,8 +15,9 @@ of which its successor has sent a part.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -61,6 +63,25 @@ class HadoopFolder:
         uri = self._fs.makeQualified(self._at(names)).toUri()
         return str(uri.getPath()) if uri.getScheme() == "file" else None
 
+    def read(self, *names: str) -> str | None:
+        """The text of a file; None if it does not exist."""
+        if not self.exists(*names):
+            return None
+        stream = self._fs.open(self._at(names))
+        try:
+            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()
+
+    def write(self, text: str, *names: str) -> None:
+        """Write a file, which has the whole text or does not exist. An existing one is replaced."""
+        hidden = (*names[:-1], f".{names[-1]}.{uuid4().hex[:8]}")
+        stream = self._fs.create(self._at(hidden), True)
+        stream.write(text.encode())
+        stream.close()
+        self._fs.delete(self._at(names), False)
+        self._fs.rename(self._at(hidden), self._at(names))
+
     def copy_to(self, local: str, *names: str) -> None:
         """Copy a file to a path on this machine."""
         target = _path(self._jvm, f"file://{local}", ())
@@ -77,8 +98,9 @@ def _path(jvm: Any, first: Any, names: Sequence[str]) -> Any:
     return path
 
 
-_QUERY, _SPOOL, _COMMITTED = "query", "spool", "committed"
-_OFFSETS, _COMMITS = (_QUERY, "offsets"), (_QUERY, "commits")
+_QUERY, _SPOOL, _COMMITTED, _TEXT = "query", "spool", "committed", "query.json"
+_OFFSETS, _COMMITS, _STATE = (_QUERY, "offsets"), (_QUERY, "commits"), (_QUERY, "state")
+_VERSION = re.compile(r"(\d+)[._].*")  # of a state: 12.delta, 10.snapshot, 12.zip, 12_<id>.changelog
 _COMPLETE = "_SUCCESS"  # Spark's marker; a folder cannot be renamed atomically on an object store
 _WITH_MARKER = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
 
@@ -159,6 +181,26 @@ class SourceCheckpoint:
         for number in reversed(planned):
             if number > done + 1:  # the batch behind the position keeps its range
                 self._folder.delete(*_OFFSETS, str(number))
+        for version, file in self._states():
+            if version > done + 1:  # a later snapshot would replace what the batches compute now
+                self._folder.delete(*_STATE, *file)
+
+    def _states(self) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """The files of state with their versions: version n is the state before batch n. They lie in a folder for each
+        partition of each operator, or below it in a folder for each store of a join."""
+        partitions = ((operator, number) for operator in self._digits(*_STATE)
+                      for number in self._digits(*_STATE, operator))  # fmt: skip
+        for place in partitions:
+            for name in self._folder.names(*_STATE, *place):
+                if match := _VERSION.fullmatch(name):
+                    yield int(match[1]), (*place, name)
+                elif not name.startswith(("_", ".")):
+                    for file in self._folder.names(*_STATE, *place, name):
+                        if match := _VERSION.fullmatch(file):
+                            yield int(match[1]), (*place, name, file)
+
+    def _digits(self, *names: str) -> list[str]:
+        return [name for name in self._folder.names(*names) if name.isdigit()]
 
     def spooled(self, batch: int) -> str | None:
         """The spool with the rows of a batch; None if they are not complete."""
@@ -189,6 +231,14 @@ class SourceCheckpoint:
     def remove(self, batch: int) -> None:
         """Remove the rows of a batch that has been committed."""
         self._folder.delete(_SPOOL, str(batch))
+
+    def stored_query(self) -> str | None:
+        """What store_query() has stored; None before that."""
+        return self._folder.read(_TEXT)
+
+    def store_query(self, text: str) -> None:
+        """Store the text that describes the query of this checkpoint."""
+        self._folder.write(text, _TEXT)
 
     def mark_committed(self) -> None:
         """Note that offsets of this checkpoint have been committed."""

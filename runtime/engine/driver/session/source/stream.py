@@ -18,6 +18,8 @@ from typing import Any
 
 from runtime.engine.driver.session.source.checkpoint import SourceCheckpoint
 from runtime.engine.driver.session.source.reading import ONCE, STREAM, source_frame
+from runtime.engine.driver.session.source.topics.continuation import has_state
+from runtime.engine.driver.session.source.topics.query import topics_frame
 
 _log = logging.getLogger(__name__)
 _CHECK_INTERVAL = 0.25  # seconds
@@ -51,6 +53,7 @@ class SourceStream:
         self._error: BaseException | None = None
         self._stopped = False
         self._query: Any = None
+        self._has_state = False
         self._thread = threading.Thread(target=self._run, name=f"source-{checkpoint.name}", daemon=True)
 
     @property
@@ -101,9 +104,16 @@ class SourceStream:
 
     def _follow(self) -> None:
         """Run a streaming query until it ends."""
-        frame = source_frame(self._session, self._source)
-        writer = frame.writeStream.foreachBatch(self._take_streamed).option(
-            "checkpointLocation", self._checkpoint.query_folder
+        mode = "append"
+        if (query_source := self._source.get("query")) is not None:
+            frame, mode = topics_frame(self._session, self._source, self._checkpoint), query_source["output_mode"]
+        else:
+            frame = source_frame(self._session, self._source)
+        self._has_state = has_state(frame)
+        writer = (
+            frame.writeStream.foreachBatch(self._take_streamed)
+            .outputMode(mode)
+            .option("checkpointLocation", self._checkpoint.query_folder)
         )
         query = writer.trigger(processingTime=f"{int(self._source['trigger'] * 1000)} milliseconds").start()
         with self._changed:
@@ -145,6 +155,8 @@ class SourceStream:
             self._wait(lambda: self._committed >= batch, None)
             with self._changed:
                 self._ready = None
+        elif self._has_state:
+            self._compute_state(frame())
         self._checkpoint.mark_committed()
         self._checkpoint.remove(batch)
         shutil.rmtree(self._local, ignore_errors=True)
@@ -152,6 +164,8 @@ class SourceStream:
     def _spool(self, frame: Callable[[], Any], batch: int) -> str:
         """Spool a batch unless that has been done. Returns the name of the spool."""
         if (spooled := self._checkpoint.spooled(batch)) is not None:
+            if self._has_state:
+                self._compute_state(frame())
             return spooled
         while not self._spooling.acquire(timeout=_CHECK_INTERVAL):
             self._check()
@@ -160,6 +174,10 @@ class SourceStream:
             return self._checkpoint.spool(frame(), batch)
         finally:
             self._spooling.release()
+
+    def _compute_state(self, frame: Any) -> None:
+        """Run a batch whose rows an earlier run has spooled: the next batch needs the state behind it."""
+        frame.write.format("noop").mode("overwrite").save()
 
     def _local_folder(self) -> str:
         self._local.mkdir(mode=0o700, exist_ok=True)

@@ -35,6 +35,13 @@ class DiskFolder:
     def create(self, *names: str) -> None:
         self._root.joinpath(*names).mkdir(parents=True, exist_ok=True)
 
+    def read(self, *names: str) -> str | None:
+        path = self._root.joinpath(*names)
+        return path.read_text() if path.exists() else None
+
+    def write(self, text: str, *names: str) -> None:
+        self._root.joinpath(*names).write_text(text)
+
     def delete(self, *names: str) -> None:
         path = self._root.joinpath(*names)
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
@@ -80,6 +87,20 @@ def test_everything_behind_the_committed_position_is_removed(
         assert _numbers(place / "query/offsets") == planned
         assert _numbers(place / "query/commits") == committed
         assert _numbers(place / "spool") == spooled
+
+
+def test_state_that_is_newer_than_the_position_is_removed(tmp_path: Path) -> None:
+    """Spark would prefer a later snapshot to the changes that the repeated batches write."""
+    found = _made(tmp_path, [5, 6, 7, 8], [5, 6, 7], [8])
+    state = Path(found.place, "query/state/0")
+    for folder in (state / "0", state / "1" / "left-keyToNumValues", state / "_metadata"):
+        folder.mkdir(parents=True)
+        for name in ("6.delta", "7.delta", "8.snapshot", "8_f0a1.changelog", "10.snapshot", "metadata"):
+            (folder / name).touch()
+    found.rewind(6, 0, "", streaming=True)
+    for folder in (state / "0", state / "1" / "left-keyToNumValues"):
+        assert sorted(path.name for path in folder.iterdir()) == ["6.delta", "7.delta", "metadata"]
+    assert len(list((state / "_metadata").iterdir())) == 6
 
 
 def test_rows_of_a_batch_without_their_marker_are_not_complete(tmp_path: Path) -> None:

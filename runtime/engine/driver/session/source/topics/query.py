@@ -1,0 +1,113 @@
+"""A query over topics: its views, its result, and its check before the connector starts."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+from runtime.connectors.spark.query.topic_ranges import Position, TopicOffsets
+from runtime.engine.driver.session.plans import companion
+from runtime.engine.driver.session.queries import NotAQueryError, check_query
+from runtime.engine.driver.session.source.checkpoint import SourceCheckpoint
+from runtime.engine.driver.session.source.topics.continuation import check_continuation, query_state
+from runtime.engine.driver.session.source.topics.views import latest_by_key, view
+
+_EARLIEST = "earliest"
+_SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}  # as Arrow reads it
+_PARTITIONS = "spark.sql.shuffle.partitions"
+
+Read = Callable[[str, bool], Any]
+"""The records of a topic, as a stream or not."""
+
+
+def topics_frame(session: Any, source: Mapping[str, Any], checkpoint: SourceCheckpoint) -> Any:
+    """The result of the query as a stream, which continues from the checkpoint. CheckpointError if it cannot."""
+    _require_read_limits()
+    from runtime.engine.driver.session.source.topics.data_source import FORMAT, TopicDataSource, TopicInput
+
+    query = source["query"]
+    stored = checkpoint.stored_query()
+    known = None if stored is None else json.loads(stored)
+    starts = _starts(query) if known is None else known["starts"]
+    session.dataSource.register(TopicDataSource)
+
+    def read(topic: str, as_stream: bool) -> Any:
+        options = TopicInput(
+            topic, query["consumer"], query["admin"], starts.get(topic, {}), query["batch_records"]
+        ).options()
+        return (session.readStream if as_stream else session.read).format(FORMAT).options(**options).load()
+
+    if known is not None and known["state"]["topics"] != list(query["topics"]):
+        check_continuation(known["state"], {**known["state"], "topics": list(query["topics"])}, checkpoint.place)
+    frame = _result(session, source, read)
+    state = query_state(frame, source)
+    if known is not None:
+        check_continuation(known["state"], state, checkpoint.place)
+    document = {"starts": starts, "state": state}
+    if document != known:
+        checkpoint.store_query(json.dumps(document))
+    return frame
+
+
+def check_topics_query(session: Any, source: Mapping[str, Any]) -> None:
+    """Whether Spark accepts the query, without reading topics. NotAQueryError, or Spark's error, if it does not."""
+    _require_read_limits()
+    from runtime.engine.driver.session.source.topics.data_source import SCHEMA
+
+    def read(topic: str, as_stream: bool) -> Any:
+        rows = session.readStream.format("rate").load() if as_stream else session.range(0)
+        return rows.select(*_nulls(SCHEMA))
+
+    frame = _result(session, source, read)
+    if not frame.isStreaming:
+        raise NotAQueryError("spark.sql reads none of the topics of query.topics, so that it is not a stream")
+    mode = getattr(session._jvm.org.apache.spark.sql.streaming.OutputMode, source["query"]["output_mode"].capitalize())
+    checker = companion(session._jvm.org.apache.spark.sql.catalyst.analysis, "UnsupportedOperationChecker")
+    checker.checkForStreaming(frame._jdf.queryExecution().analyzed(), mode())
+    names = frame.columns
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise NotAQueryError(f"spark.sql has two columns named {repeated[0]}: give one of them another name with AS")
+    if missing := [name for name in source["key"] if name not in names]:
+        raise NotAQueryError(f"spark.key names no column of spark.sql: {missing[0]}. Columns: {', '.join(names)}")
+    if untyped := [field.name for field in frame.schema if field.dataType.typeName() == "void"]:
+        raise NotAQueryError(f"Column {untyped[0]} of spark.sql has no type: cast it")
+
+
+def _require_read_limits() -> None:
+    """NotAQueryError if this version of Spark has no limits for batches of Python data sources."""
+    if importlib.util.find_spec("pyspark.sql.streaming.datasource") is None:
+        raise NotAQueryError(f"KafkaQuery needs Spark 4.2 or newer, not {version('pyspark')}")
+
+
+def _result(session: Any, source: Mapping[str, Any], read: Read) -> Any:
+    """The result of the query over the views, which belong to the session of this connector."""
+    query = source["query"]
+    for key, value in {**_SETTINGS, _PARTITIONS: str(query["partitions"])}.items():
+        session.conf.set(key, value)
+    text = check_query(session, source["sql"], view=query["topics"][0])
+    skip = query["malformed"] == "skip"
+    inputs = [*((topic, True) for topic in query["topics"]), *((topic, False) for topic in query["tables"])]
+    for topic, as_stream in inputs:
+        records = read(topic, as_stream)
+        rows = records if as_stream else latest_by_key(records)
+        view(rows, query["schemas"].get(topic, ""), skip).createOrReplaceTempView(f"`{topic}`")
+    return session.sql(text)
+
+
+def _starts(query: Mapping[str, Any]) -> dict[str, Position]:
+    """Where a new query starts, stored so that a batch of its own is the same after a crash."""
+    starts = {}
+    for topic in query["topics"]:
+        offsets = TopicOffsets(query["admin"], topic)
+        starts[topic] = offsets.earliest() if query["start"] == _EARLIEST else offsets.latest()
+    return starts
+
+
+def _nulls(schema: str) -> list[Any]:
+    from pyspark.sql import functions as f
+    from pyspark.sql.types import StructType
+
+    return [f.lit(None).cast(field.dataType).alias(field.name) for field in StructType.fromDDL(schema)]
