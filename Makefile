@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
-.PHONY: setup run test test-fast check bench bench-console attacks apache-suite soak soak-order picture clean
+.PHONY: setup run test test-fast check bench bench-console attacks apache-suite soak soak-order recording clean
 
 # Compiled even with PYTHONDONTWRITEBYTECODE: without bytecode each start of a worker takes a second of processor time more.
 setup: $(STAMP)
@@ -48,8 +48,8 @@ soak: attacks
 soak-order: setup
 	@$(BIN)/python -m tests.soak.repetition $(SOAK)
 
-picture: setup
-	@$(BIN)/python docs/make_screen.py
+recording: setup
+	@$(BIN)/python -m docs.make_recording
 
 check: setup
 	@$(BIN)/ruff check .

@@ -1,6 +1,7 @@
 """Frames of a terminal as one SVG with CSS animation: no script, no font, equal lines stored once.
 
-Without animation, and for readers who prefer reduced motion, the picture shows its still frame.
+Without animation, and for readers who prefer reduced motion, the picture shows its still frame. A picture of one frame
+is not animated.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 
+from rich.color import Color as RichColor
 from rich.segment import Segment
+from rich.terminal_theme import SVG_EXPORT_THEME as TERMINAL
 from textual.color import Color
 
 WIDTH, HEIGHT, TITLE = 8.4, 18, 34  # pixels: a cell, a line, the bar with the caption
@@ -30,8 +33,8 @@ def line(segments: Iterable[Segment], foreground: str, background: str) -> Line:
     runs: list[tuple[str, str, str, bool]] = []
     for segment in segments:
         style = segment.style
-        colour = style.color.get_truecolor().hex if style and style.color else foreground
-        behind = style.bgcolor.get_truecolor().hex if style and style.bgcolor else background
+        colour = _hex(style.color, foreground) if style else foreground
+        behind = _hex(style.bgcolor, background) if style else background
         if style and style.reverse:
             colour, behind = behind, colour
         if style and style.dim:
@@ -42,6 +45,16 @@ def line(segments: Iterable[Segment], foreground: str, background: str) -> Line:
         else:
             runs.append((segment.text, *key))
     return tuple(runs)
+
+
+def terminal_colour(colour: str, is_foreground: bool) -> str:
+    """A theme's colour; for those that leave it to the terminal, that of the terminal in the picture."""
+    default = TERMINAL.foreground_color if is_foreground else TERMINAL.background_color
+    return colour if colour.startswith("#") else default.hex
+
+
+def _hex(colour: RichColor | None, default: str) -> str:
+    return default if colour is None or colour.is_default else colour.get_truecolor(TERMINAL).hex
 
 
 def render(frames: list[Frame], still: int, background: str) -> str:
@@ -67,12 +80,16 @@ def render(frames: list[Frame], still: int, background: str) -> str:
 
 
 def _style(frames: list[Frame]) -> str:
-    total = sum(frame.seconds for frame in frames)
     rules = [
         "text{font:14px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace}.b{font-weight:700}",
         "rect{shape-rendering:crispEdges}",
-        f".f{{visibility:hidden;animation:{total:g}s step-end infinite}}.s{{visibility:visible}}",
     ]
+    return "".join([*rules, *(_animation(frames) if len(frames) > 1 else ())])
+
+
+def _animation(frames: list[Frame]) -> list[str]:
+    total = sum(frame.seconds for frame in frames)
+    rules = [f".f{{visibility:hidden;animation:{total:g}s step-end infinite}}.s{{visibility:visible}}"]
     start = 0.0
     for index, frame in enumerate(frames):
         end = start + frame.seconds
@@ -82,8 +99,7 @@ def _style(frames: list[Frame]) -> str:
             f"@keyframes k{index}{{{begin}{{visibility:visible}}{hidden}}}#f{index}{{animation-name:k{index}}}"
         )
         start = end
-    rules.append("@media(prefers-reduced-motion:reduce){g.f{animation:none!important}}")
-    return "".join(rules)
+    return [*rules, "@media(prefers-reduced-motion:reduce){g.f{animation:none!important}}"]
 
 
 def _frame(frame: Frame, index: int, still: bool, numbers: dict[Line, int], width: float) -> str:

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.bench import figures, report
+from tui.appearance import themes
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -65,6 +66,18 @@ def test_the_picture_is_small_and_still_for_readers_who_prefer_it() -> None:
     }
     frames = [element for element in elements if element.get("class", "").split()[:1] == ["f"]]
     assert len(frames) > 10 and [frame.get("class") for frame in frames].count("f s") == 1
+
+
+def test_the_gallery_has_a_picture_of_each_theme() -> None:
+    page = (ROOT / "docs/themes.md").read_text("utf-8")
+    shown = {match[1] for match in re.finditer(r"!\[[^]]*\]\(gallery/([\w-]+)\.svg\)", page)}
+    pictures = {path.stem: path.read_text("utf-8") for path in ROOT.glob("docs/gallery/*.svg")}
+    assert shown == pictures.keys() == {theme.name for theme in themes.bundled()}
+    for theme in themes.bundled():
+        picture = pictures[theme.name]
+        assert "animation" not in picture and len(picture) < 100_000 and "FAILED" in picture
+        used = {theme.colours[key].lower() for key in ("paper.background", "state.failed", "state.running")}
+        assert theme.ansi or all(colour in picture.lower() for colour in used), f"{theme.name}: make recording"
 
 
 def _names(text: str) -> Iterator[str]:

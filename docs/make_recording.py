@@ -1,5 +1,8 @@
-"""Makes docs/screen.svg: the console on an embedded cluster of its own, recorded while a failure is read and a sink is
-set back by time. `make picture` runs it."""
+"""Makes the pictures of the documentation from the console on an embedded cluster of its own. `make recording` runs it.
+
+docs/screen.svg is recorded while a failure is read and a sink is set back by time; docs/gallery has the list in each
+theme.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Producer
-from moving_picture import Frame, line, render
 from textual.pilot import Pilot
 
+from docs.moving_picture import Frame, line, render, terminal_colour
 from tui import embedded, session
 from tui.app import HeadraceApp
+from tui.appearance import themes
 from tui.client.client import Connect
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError
 from tui.wire.evented import AsyncTransport
 
 SIZE = (100, 20)
-PICTURE = Path(__file__).with_name("screen.svg")
+PICTURE, GALLERY = Path(__file__).with_name("screen.svg"), Path(__file__).with_name("gallery")
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 REWOUND = "orders-archive"
@@ -91,7 +95,7 @@ class Recording:
     @property
     def colours(self) -> tuple[str, str]:
         theme = self.app.current_theme
-        return theme.foreground or "#ffffff", theme.background or "#000000"
+        return terminal_colour(theme.foreground or "", True), terminal_colour(theme.background or "", False)
 
     def take(self, seconds: float) -> None:
         strips = self.app.screen._compositor.render_strips(self.app.size)
@@ -147,6 +151,20 @@ async def record(url: str) -> tuple[list[Frame], int, str]:
         return film.frames, still, film.colours[1]
 
 
+async def gallery(url: str) -> dict[str, str]:
+    """A picture of the list in each theme, by the name of the theme."""
+    app = HeadraceApp(Profile(url, "staging"))
+    async with app.run_test(size=SIZE) as pilot:
+        pictures = {}
+        for theme in themes.bundled():
+            app.choose_theme(theme.name)
+            film = Recording(app, pilot)
+            film.caption = theme.name.removeprefix("headrace-")
+            await film.press(sees=("orders-search", REWOUND, "● live", "PAUSED"), seconds=1)
+            pictures[theme.name] = render(film.frames, 0, film.colours[1])
+        return pictures
+
+
 async def main() -> None:
     with tempfile.TemporaryDirectory(prefix="orders-", ignore_cleanup_errors=True) as folder:
         os.environ |= {f"XDG_{kind}_HOME": folder for kind in ("STATE", "CONFIG")}
@@ -156,6 +174,8 @@ async def main() -> None:
             connect = Connect(AsyncTransport(session.endpoint(Profile(cluster.url))))
             await prepare(connect, Path(folder))
             await connect.close()
+            for name, picture in (await gallery(cluster.url)).items():
+                (GALLERY / f"{name}.svg").write_text(picture, "utf-8")
             PICTURE.write_text(render(*await record(cluster.url)), "utf-8")
         finally:
             cluster.detach()
