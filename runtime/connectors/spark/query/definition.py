@@ -8,6 +8,7 @@ from typing import Any
 
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
+from runtime.api.config.types import invalid
 from runtime.api.errors import ConfigError
 from runtime.connectors.config_keys import TOPIC_KEY
 from runtime.connectors.spark.config_keys import SQL, TRIGGER, check_start, interval, is_ddl, is_interval
@@ -30,6 +31,11 @@ def _is_query(name: str, value: Any) -> None:
     check_start(name, value, "orders")
 
 
+def _has_topics(name: str, value: Any) -> None:
+    if not value:
+        raise invalid(name, value, "Must name at least one topic")
+
+
 def _conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
     """The errors of keys that do not fit each other (ConfigDef)."""
     topics = parsed.get(TOPICS) or ()
@@ -44,7 +50,7 @@ def _conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
 CONFIG = ConfigDef(
     *grouped(_INPUT, 0,
         ConfigKey(TOPICS, ConfigType.LIST, importance=Importance.HIGH, doc="Topics that the query reads as streams. "
-             "Each is a view with its name.", validator=validators.non_empty),
+             "Each is a view with its name.", validator=_has_topics),
         ConfigKey(TABLES, ConfigType.LIST, "", Importance.MEDIUM, "Topics that the query reads as tables: the last "
              "record of each key, without those whose value is null. Each is a view with its name, which each batch "
              "reads again from the start of the topic."),

@@ -20,7 +20,7 @@ CONFIG = {
 @pytest.mark.parametrize(
     ("config", "key", "message"),
     [
-        ({"query.topics": ""}, "query.topics", "empty"),
+        ({"query.topics": ""}, "query.topics", "Must name at least one topic"),
         ({"query.tables": "Orders"}, "query.tables", "orders is named twice in query.topics and query.tables"),
         ({"topic": "payments"}, "topic", "The query would read its own results: payments"),
         ({"spark.sql": "DROP TABLE t"}, "spark.sql", "Must be a query"),
@@ -40,13 +40,11 @@ def test_invalid_configurations(config: dict[str, str], key: str, message: str) 
 
 
 def test_client_properties_are_those_of_a_sink() -> None:
-    settings = KafkaQuerySettings.of(
-        CONFIG | {"kafka.security.protocol": "SASL_SSL", "kafka.sasl.mechanism": "PLAIN", "kafka.fetch.min.bytes": "7"}
-    )
+    settings = KafkaQuerySettings.of(CONFIG | {"kafka.security.protocol": "SSL", "kafka.fetch.min.bytes": "7"})
     assert settings.clients.consumer["fetch.min.bytes"] == 7
     for client in (settings.clients.consumer, settings.clients.admin):
         assert client["bootstrap.servers"] == "localhost:1"
-        assert client["security.protocol"].lower() == "sasl_ssl"
+        assert client["security.protocol"].lower() == "ssl"
     assert "fetch.min.bytes" not in settings.clients.admin
 
 

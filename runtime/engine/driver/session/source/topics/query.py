@@ -13,6 +13,7 @@ from runtime.engine.driver.session.plans import companion
 from runtime.engine.driver.session.queries import NotAQueryError, check_query
 from runtime.engine.driver.session.source.checkpoint import SourceCheckpoint
 from runtime.engine.driver.session.source.topics.continuation import check_continuation, query_state
+from runtime.engine.driver.session.source.topics.registration import register
 from runtime.engine.driver.session.source.topics.views import latest_by_key, view
 
 _EARLIEST = "earliest"
@@ -32,7 +33,7 @@ def topics_frame(session: Any, source: Mapping[str, Any], checkpoint: SourceChec
     stored = checkpoint.stored_query()
     known = None if stored is None else json.loads(stored)
     starts = _starts(query) if known is None else known["starts"]
-    session.dataSource.register(TopicDataSource)
+    register(session, TopicDataSource)
 
     def read(topic: str, as_stream: bool) -> Any:
         options = TopicInput(
