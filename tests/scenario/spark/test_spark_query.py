@@ -256,7 +256,9 @@ def test_queries_of_each_kind_lose_and_double_nothing_while_processes_are_killed
     queries: dict[str, tuple[str, list[str], dict[str, str]]] = {
         "filter": (f"SELECT id, amount FROM `{source}` WHERE amount < 500", [source], {}),
         "windows": (_windows_sql(source), [source], {}),
-        "once": (f"SELECT DISTINCT id, customer FROM `{source}`", [source], {}),
+        "once": (
+            f"SELECT id, customer FROM `{source}`", [source], {f"query.unique.{source}": "id within 1 hour of at"},
+        ),
         "joined": (
             f"""SELECT o.id, o.amount, p.paid_at FROM `{source}` o WATERMARK at DELAY OF INTERVAL 1 HOUR
             JOIN `{payments}` p WATERMARK paid_at DELAY OF INTERVAL 1 HOUR

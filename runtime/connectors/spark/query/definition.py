@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from runtime.kafka.errors import ClientConfigError
 TOPICS, TABLES, START = "query.topics", "query.tables", "query.start"
 OUTPUT_MODE, MALFORMED = "query.output.mode", "query.malformed"
 BATCH_RECORDS, PARTITIONS = "query.batch.records", "query.partitions"
-SCHEMA = "query.schema."
+SCHEMA, UNIQUE = "query.schema.", "query.unique."
 CLIENT, BOOTSTRAP = "kafka.", "kafka.bootstrap.servers"
 EARLIEST, LATEST = "earliest", "latest"
 FAIL, SKIP = "fail", "skip"
@@ -100,6 +101,26 @@ def schemas_of(config: Mapping[str, str]) -> dict[str, str]:
     return {key.removeprefix(SCHEMA): value for key, value in config.items() if key.startswith(SCHEMA)}
 
 
+_UNIQUE = re.compile(
+    r"\s*(?P<columns>\w+(?:\s*,\s*\w+)*)(?:\s+within\s+(?P<time>\d+\s+\w+)\s+of\s+(?P<column>\w+))?\s*",
+    re.IGNORECASE,
+)
+
+
+def unique_of(config: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """What the records of a topic are unique by: the keys `query.unique.<topic>`, such as `id within 1 day of at`.
+    ConfigError for another text."""
+    found = {}
+    for key, text in config.items():
+        if not key.startswith(UNIQUE):
+            continue
+        if (match := _UNIQUE.fullmatch(text)) is None:
+            raise invalid(key, text, "Must be columns, such as id, or columns and a time: id within 1 day of at")
+        columns = [name.strip() for name in match["columns"].split(",")]
+        found[key.removeprefix(UNIQUE)] = {"columns": columns, "time": match["time"], "column": match["column"]}
+    return found
+
+
 def prefixed_errors(config: Mapping[str, str], inputs: list[str]) -> dict[str, str]:
     """The errors of keys with a prefix: schemas that are invalid or belong to none of the inputs, and properties of the
     consumer; by the defined key that shows them."""
@@ -110,6 +131,11 @@ def prefixed_errors(config: Mapping[str, str], inputs: list[str]) -> dict[str, s
             is_ddl(SCHEMA + topic, schema)
         except ConfigError as error:
             return {TOPICS: str(error)}
+    try:
+        if others := unique_of(config).keys() - set(inputs):
+            return {TOPICS: f"{UNIQUE}{min(others)} belongs to none of the topics of {TOPICS}"}
+    except ConfigError as error:
+        return {TOPICS: str(error)}
     try:
         client_settings(config)
     except ClientConfigError as error:
@@ -143,6 +169,7 @@ class KafkaQuerySettings:
 
     parsed: Mapping[str, Any]
     schemas: Mapping[str, str]
+    unique: Mapping[str, Any]
     clients: ClientSettings
     topic: str
     key: tuple[str, ...]
@@ -156,7 +183,7 @@ class KafkaQuerySettings:
         for error in prefixed_errors(config, [*parsed[TOPICS], *parsed[TABLES]]).values():
             raise ConfigError(error)
         return cls(
-            parsed, schemas_of(config), client_settings(config), parsed["topic"], tuple(parsed[KEY]), parsed[BATCH],
+            parsed, schemas_of(config), unique_of(config), client_settings(config), parsed["topic"], tuple(parsed[KEY]), parsed[BATCH],
             parsed[RETRIES],
         )  # fmt: skip
 
@@ -178,6 +205,7 @@ class KafkaQuerySettings:
                 "topics": list(parsed[TOPICS]),
                 "tables": list(parsed[TABLES]),
                 "schemas": dict(self.schemas),
+                "unique": dict(self.unique),
                 "consumer": dict(self.clients.consumer),
                 "admin": dict(self.clients.admin),
                 "start": parsed[START],

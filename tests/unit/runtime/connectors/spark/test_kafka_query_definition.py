@@ -27,6 +27,8 @@ CONFIG = {
         ({"query.output.mode": "all"}, "query.output.mode", "all"),
         ({"query.schema.other": "id BIGINT"}, "query.topics", "query.schema.other belongs to none of the topics"),
         ({"query.schema.orders": "id NUMBER"}, "query.topics", "query.schema.orders"),
+        ({"query.unique.other": "id"}, "query.topics", "query.unique.other belongs to none of the topics"),
+        ({"query.unique.orders": "id since 1 day"}, "query.topics", "id within 1 day of at"),
         ({"kafka.isolation.level": "any"}, "kafka.bootstrap.servers", "isolation.level"),
     ],
 )
@@ -50,5 +52,6 @@ def test_client_properties_are_those_of_a_sink() -> None:
 
 def test_schemas_and_prefixes_reach_the_session() -> None:
     source = KafkaQuerySettings.of(CONFIG | {"query.schema.orders": "id BIGINT", "spark.trigger": "500 ms"}).source()
+    assert source["query"]["unique"] == {}
     assert source["query"]["schemas"] == {"orders": "id BIGINT"}
     assert (source["mode"], source["trigger"], source["query"]["topics"]) == ("stream", 0.5, ["orders", "payments"])
