@@ -183,8 +183,8 @@ class KafkaQuerySettings:
         for error in prefixed_errors(config, [*parsed[TOPICS], *parsed[TABLES]]).values():
             raise ConfigError(error)
         return cls(
-            parsed, schemas_of(config), unique_of(config), client_settings(config), parsed["topic"], tuple(parsed[KEY]), parsed[BATCH],
-            parsed[RETRIES],
+            parsed, schemas_of(config), unique_of(config), client_settings(config), parsed["topic"],
+            tuple(parsed[KEY]), parsed[BATCH], parsed[RETRIES],
         )  # fmt: skip
 
     @property
