@@ -18,7 +18,7 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import STRING, STRINGS, Connect
 from tests.support.engine.engine_recorder import driver_of
 from tests.support.processes import children, command_line
 from tests.support.tasks.pipeline import records
@@ -35,10 +35,14 @@ _WINDOW = 60  # seconds
 
 @pytest.fixture(scope="module")
 def process(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
-    """A worker with exactly-once support."""
+    """A worker with exactly-once support, which has started Spark, so that it checks queries."""
     properties = {"exactly.once.source.support": "enabled"}
     worker = our_worker(tmp_path_factory.mktemp("spark-query"), broker.bootstrap, properties)
     worker.start()
+    connect = Connect(worker)
+    datagen = {"connector.class": "Datagen", "fields": '{"n": "sequence"}', "count": "1", "topic": unique("started")}
+    connect.create("started", {**datagen, **STRINGS})
+    connect.wait("started", "RUNNING", ["RUNNING"], 180)
     yield worker
     worker.stop()
 
@@ -196,10 +200,10 @@ def test_windows_are_sent_once_after_a_kill_and_a_changed_query_is_refused(
         ({"query.topics": "no.such.topic"}, "query.topics", "Topic no.such.topic does not exist"),
         ({"spark.sql": "SELECT * FROM `{0}` ORDER BY"}, "spark.sql", "PARSE_SYNTAX_ERROR"),
         ({"spark.sql": "SELECT nothing FROM `{0}`"}, "spark.sql", "UNRESOLVED_COLUMN"),
-        ({"spark.sql": "SELECT count(*) AS n FROM `{0}`"}, "spark.sql", "append output mode"),
+        ({"spark.sql": "SELECT count(*) AS n FROM `{0}`"}, "spark.sql", "output mode: append"),
         ({"spark.sql": "SELECT 1 AS n"}, "spark.sql", "not a stream"),
         ({"spark.key": "other"}, "spark.sql", "spark.key names no column"),
-        ({"query.output.mode": "complete"}, "spark.sql", "omplete output mode"),
+        ({"query.output.mode": "complete"}, "spark.sql", "output mode: complete"),
     ],
 )
 def test_validation_names_what_spark_and_kafka_refuse(
@@ -226,7 +230,7 @@ def test_a_value_that_is_not_of_the_schema_fails_the_query_or_is_left_out(
     producer.flush()
     config = _config(
         broker, topic, tmp_path, f"SELECT id, key, offset FROM `{source}`", source,
-        **{f"query.schema.{source}": "id BIGINT", "spark.read.retries": "0"},
+        **{f"query.schema.{source}": "id BIGINT", "spark.read.retries": "1"},
     )  # fmt: skip
     name = unique("query")
     connect.create(name, config)
@@ -252,7 +256,9 @@ def test_queries_of_each_kind_lose_and_double_nothing_while_processes_are_killed
     queries: dict[str, tuple[str, list[str], dict[str, str]]] = {
         "filter": (f"SELECT id, amount FROM `{source}` WHERE amount < 500", [source], {}),
         "windows": (_windows_sql(source), [source], {}),
-        "once": (f"SELECT DISTINCT id, customer FROM `{source}`", [source], {}),
+        "once": (
+            f"SELECT id, customer FROM `{source}`", [source], {f"query.unique.{source}": "id within 1 hour of at"},
+        ),
         "joined": (
             f"""SELECT o.id, o.amount, p.paid_at FROM `{source}` o WATERMARK at DELAY OF INTERVAL 1 HOUR
             JOIN `{payments}` p WATERMARK paid_at DELAY OF INTERVAL 1 HOUR

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from runtime.api.config.definition import ConfigValue
 from runtime.connectors.spark.config_keys import SQL
 from runtime.connectors.spark.query.definition import (
-    BOOTSTRAP,
     CONFIG,
     TABLES,
     TOPICS,
@@ -56,10 +55,11 @@ class KafkaQueryConnector(SparkSourceConnector):
 
 
 def _missing(config: Mapping[str, str], topics: list[str], tables: list[str]) -> dict[str, str]:
+    """Topics that do not exist. Where no broker responds, the task reports it."""
     try:
         missing = missing_topics(client_settings(config).admin, [*topics, *tables])
-    except TopicsUnreachableError as error:
-        return {BOOTSTRAP: str(error)}
+    except TopicsUnreachableError:
+        return {}
     return {
         key: f"Topic {name} does not exist, or the credentials do not allow to describe it"
         for key, names in ((TOPICS, topics), (TABLES, tables))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
+from runtime.api.config.types import invalid
 from runtime.api.errors import ConfigError
 from runtime.connectors.config_keys import TOPIC_KEY
 from runtime.connectors.spark.config_keys import SQL, TRIGGER, check_start, interval, is_ddl, is_interval
@@ -18,7 +20,7 @@ from runtime.kafka.errors import ClientConfigError
 TOPICS, TABLES, START = "query.topics", "query.tables", "query.start"
 OUTPUT_MODE, MALFORMED = "query.output.mode", "query.malformed"
 BATCH_RECORDS, PARTITIONS = "query.batch.records", "query.partitions"
-SCHEMA = "query.schema."
+SCHEMA, UNIQUE = "query.schema.", "query.unique."
 CLIENT, BOOTSTRAP = "kafka.", "kafka.bootstrap.servers"
 EARLIEST, LATEST = "earliest", "latest"
 FAIL, SKIP = "fail", "skip"
@@ -28,6 +30,11 @@ _INPUT, _QUERY, _RECORDS, _BATCHES = "Input", "Query", "Records", "Batches"
 
 def _is_query(name: str, value: Any) -> None:
     check_start(name, value, "orders")
+
+
+def _has_topics(name: str, value: Any) -> None:
+    if not value:
+        raise invalid(name, value, "Must name at least one topic")
 
 
 def _conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
@@ -44,7 +51,7 @@ def _conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
 CONFIG = ConfigDef(
     *grouped(_INPUT, 0,
         ConfigKey(TOPICS, ConfigType.LIST, importance=Importance.HIGH, doc="Topics that the query reads as streams. "
-             "Each is a view with its name.", validator=validators.non_empty),
+             "Each is a view with its name.", validator=_has_topics),
         ConfigKey(TABLES, ConfigType.LIST, "", Importance.MEDIUM, "Topics that the query reads as tables: the last "
              "record of each key, without those whose value is null. Each is a view with its name, which each batch "
              "reads again from the start of the topic."),
@@ -94,6 +101,26 @@ def schemas_of(config: Mapping[str, str]) -> dict[str, str]:
     return {key.removeprefix(SCHEMA): value for key, value in config.items() if key.startswith(SCHEMA)}
 
 
+_UNIQUE = re.compile(
+    r"\s*(?P<columns>\w+(?:\s*,\s*\w+)*)(?:\s+within\s+(?P<time>\d+\s+\w+)\s+of\s+(?P<column>\w+))?\s*",
+    re.IGNORECASE,
+)
+
+
+def unique_of(config: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """What the records of a topic are unique by: the keys `query.unique.<topic>`, such as `id within 1 day of at`.
+    ConfigError for another text."""
+    found = {}
+    for key, text in config.items():
+        if not key.startswith(UNIQUE):
+            continue
+        if (match := _UNIQUE.fullmatch(text)) is None:
+            raise invalid(key, text, "Must be columns, such as id, or columns and a time: id within 1 day of at")
+        columns = [name.strip() for name in match["columns"].split(",")]
+        found[key.removeprefix(UNIQUE)] = {"columns": columns, "time": match["time"], "column": match["column"]}
+    return found
+
+
 def prefixed_errors(config: Mapping[str, str], inputs: list[str]) -> dict[str, str]:
     """The errors of keys with a prefix: schemas that are invalid or belong to none of the inputs, and properties of the
     consumer; by the defined key that shows them."""
@@ -104,6 +131,11 @@ def prefixed_errors(config: Mapping[str, str], inputs: list[str]) -> dict[str, s
             is_ddl(SCHEMA + topic, schema)
         except ConfigError as error:
             return {TOPICS: str(error)}
+    try:
+        if others := unique_of(config).keys() - set(inputs):
+            return {TOPICS: f"{UNIQUE}{min(others)} belongs to none of the topics of {TOPICS}"}
+    except ConfigError as error:
+        return {TOPICS: str(error)}
     try:
         client_settings(config)
     except ClientConfigError as error:
@@ -137,6 +169,7 @@ class KafkaQuerySettings:
 
     parsed: Mapping[str, Any]
     schemas: Mapping[str, str]
+    unique: Mapping[str, Any]
     clients: ClientSettings
     topic: str
     key: tuple[str, ...]
@@ -150,8 +183,8 @@ class KafkaQuerySettings:
         for error in prefixed_errors(config, [*parsed[TOPICS], *parsed[TABLES]]).values():
             raise ConfigError(error)
         return cls(
-            parsed, schemas_of(config), client_settings(config), parsed["topic"], tuple(parsed[KEY]), parsed[BATCH],
-            parsed[RETRIES],
+            parsed, schemas_of(config), unique_of(config), client_settings(config), parsed["topic"],
+            tuple(parsed[KEY]), parsed[BATCH], parsed[RETRIES],
         )  # fmt: skip
 
     @property
@@ -172,6 +205,7 @@ class KafkaQuerySettings:
                 "topics": list(parsed[TOPICS]),
                 "tables": list(parsed[TABLES]),
                 "schemas": dict(self.schemas),
+                "unique": dict(self.unique),
                 "consumer": dict(self.clients.consumer),
                 "admin": dict(self.clients.admin),
                 "start": parsed[START],

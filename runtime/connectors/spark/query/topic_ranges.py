@@ -16,6 +16,7 @@ from runtime.api.errors import ConnectError
 from runtime.kafka.clients import open_clients
 
 _TIMEOUT = 15.0  # seconds for a request
+_CHECK_TIMEOUT = 5.0  # seconds for the check of a configuration
 _STALLED = 60.0  # seconds without a record or the end of the partition
 _ROWS = 10_000  # of an Arrow batch, at most
 
@@ -113,7 +114,7 @@ def missing_topics(settings: Mapping[str, Any], names: Sequence[str]) -> Collect
 
     with open_clients.admin_client(settings) as admin:
         try:
-            known = admin.list_topics(timeout=_TIMEOUT).topics
+            known = admin.list_topics(timeout=_CHECK_TIMEOUT).topics
         except KafkaException as error:
             raise TopicsUnreachableError(f"The brokers cannot be reached: {_text(error)}") from None
     return [name for name in names if name not in known]

@@ -24,6 +24,8 @@ from runtime.engine.driver.session.source.topics.query import topics_frame
 _log = logging.getLogger(__name__)
 _CHECK_INTERVAL = 0.25  # seconds
 _STOP_WAIT = 30.0  # seconds
+_STARTS = 5  # of a query whose planner, a Python process, needs more than Spark's ten seconds: the machine is busy
+_PLANNER_LATE = "Python worker failed to connect back"
 
 
 class StreamStoppedError(Exception):
@@ -95,7 +97,6 @@ class SourceStream:
     def _run(self) -> None:
         try:
             (self._follow if self._source["mode"] == STREAM else self._repeat)()
-            raise StreamStoppedError("The streaming query has ended")
         except BaseException as error:  # the task gets any error of Spark
             with self._changed:
                 if not self._stopped:
@@ -115,12 +116,22 @@ class SourceStream:
             .outputMode(mode)
             .option("checkpointLocation", self._checkpoint.query_folder)
         )
-        query = writer.trigger(processingTime=f"{int(self._source['trigger'] * 1000)} milliseconds").start()
+        writer = writer.trigger(processingTime=f"{int(self._source['trigger'] * 1000)} milliseconds")
+        for left in reversed(range(_STARTS)):
+            try:
+                self._await(writer.start())
+            except Exception as error:  # PySpark's are of several classes
+                if not left or _PLANNER_LATE not in str(error):
+                    raise
+                _log.warning("A Python process of the query has not started in time; it is started again")
+
+    def _await(self, query: Any) -> None:
         with self._changed:
             self._query, stopped = query, self._stopped
         if stopped:
             query.stop()
         query.awaitTermination()
+        raise StreamStoppedError("The streaming query has ended")
 
     def _repeat(self) -> None:
         """Read a table or query once or at intervals."""

@@ -30,6 +30,8 @@ class DiskFolder:
 
     def names(self, *names: str) -> list[str]:
         folder = self._root.joinpath(*names)
+        if folder.is_file():  # as Hadoop
+            return [folder.name]
         return [path.name for path in folder.iterdir()] if folder.exists() else []
 
     def create(self, *names: str) -> None:

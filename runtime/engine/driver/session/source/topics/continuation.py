@@ -34,6 +34,7 @@ def query_state(frame: Any, source: Mapping[str, Any]) -> QueryState:
         "sql": source["sql"],
         "topics": list(query["topics"]),
         "schemas": dict(query["schemas"]),
+        "unique": dict(query["unique"]),
         "tables": list(query["tables"]),
         "output_mode": query["output_mode"],
         "operators": [list(operator) for operator in operators],
@@ -49,7 +50,7 @@ def check_continuation(before: QueryState, now: QueryState, place: str) -> None:
         )
     if not before["operators"] and not now["operators"]:
         return
-    unchanged = ("sql", "schemas", "tables", "output_mode")
+    unchanged = ("sql", "schemas", "unique", "tables", "output_mode")
     if all(before[name] == now[name] for name in unchanged):  # the plan may have been made by another Spark
         return
     if before["operators"] == now["operators"] and before["output_mode"] == now["output_mode"]:
@@ -93,6 +94,8 @@ def _text(plan: Any) -> str:
         details = [str(expression.sql()) for expression in items(node.expressions()) if expression.resolved()]
         if name == "Join":
             details.append(str(node.joinType()))
+        elif name in ("Deduplicate", "DeduplicateWithinWatermark"):
+            details += [str(column.name()) for column in items(node.keys())]
         elif name == "EventTimeWatermark":
             details.append(str(node.delay()))
         elif name == "SubqueryAlias":

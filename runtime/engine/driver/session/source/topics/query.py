@@ -13,7 +13,8 @@ from runtime.engine.driver.session.plans import companion
 from runtime.engine.driver.session.queries import NotAQueryError, check_query
 from runtime.engine.driver.session.source.checkpoint import SourceCheckpoint
 from runtime.engine.driver.session.source.topics.continuation import check_continuation, query_state
-from runtime.engine.driver.session.source.topics.views import latest_by_key, view
+from runtime.engine.driver.session.source.topics.registration import register
+from runtime.engine.driver.session.source.topics.views import first_of_each, latest_by_key, view
 
 _EARLIEST = "earliest"
 _SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}  # as Arrow reads it
@@ -32,7 +33,7 @@ def topics_frame(session: Any, source: Mapping[str, Any], checkpoint: SourceChec
     stored = checkpoint.stored_query()
     known = None if stored is None else json.loads(stored)
     starts = _starts(query) if known is None else known["starts"]
-    session.dataSource.register(TopicDataSource)
+    register(session, TopicDataSource)
 
     def read(topic: str, as_stream: bool) -> Any:
         options = TopicInput(
@@ -93,7 +94,8 @@ def _result(session: Any, source: Mapping[str, Any], read: Read) -> Any:
     for topic, as_stream in inputs:
         records = read(topic, as_stream)
         rows = records if as_stream else latest_by_key(records)
-        view(rows, query["schemas"].get(topic, ""), skip).createOrReplaceTempView(f"`{topic}`")
+        columns = view(rows, query["schemas"].get(topic, ""), skip)
+        first_of_each(columns, query["unique"].get(topic)).createOrReplaceTempView(f"`{topic}`")
     return session.sql(text)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 _MALFORMED, _PARSED = "headrace_malformed", "headrace_parsed"
@@ -39,6 +40,15 @@ def view(frame: Any, schema: str, skip_malformed: bool) -> Any:
     hidden = {name.lower() for name in (frame.schema[_PARSED].dataType.names if schema else ())}
     more = [f.expr(text).alias(name) for name, text in _METADATA.items() if name not in hidden]
     return frame.select(*fields, *more)
+
+
+def first_of_each(rows: Any, unique: Mapping[str, Any] | None) -> Any:
+    """The first record of each value of some columns, for all time or within a time after it."""
+    if unique is None:
+        return rows
+    if unique["time"] is None:
+        return rows.dropDuplicates(unique["columns"])
+    return rows.withWatermark(unique["column"], unique["time"]).dropDuplicatesWithinWatermark(unique["columns"])
 
 
 def _accepted(wrong: str, has_schema: bool) -> str:
