@@ -59,12 +59,9 @@ class TopicScreen(Page):
             tooltip="the sink of this group, the records of this partition, the connector",
         ),
         Binding("v", "records", "records", tooltip="the records of the topic, or of this partition"),
-        *(
-            Binding(str(number), f"table('{name}')", name, show=False, tooltip=f"the {name} of the topic")
-            for number, name in enumerate(TABLES, 1)
-        ),
+        *(Binding(str(number), f"table('{name}')", name, show=False) for number, name in enumerate(TABLES, 1)),
         Binding("left,h", "turn(-1)", "previous table", show=False),
-        Binding("right,l,tab", "turn(1)", "next table", key_display="→", show=False, tooltip="the next table"),
+        Binding("right,l,tab", "turn(1)", "next table", show=False),
         Binding("f5,ctrl+l", "reload", "read again", key_display="F5"),
     ]
 
