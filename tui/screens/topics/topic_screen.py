@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, ClassVar, NamedTuple
 
 from textual.app import ComposeResult
@@ -104,9 +105,10 @@ class TopicScreen(Page):
         try:
             self._take_states()
             inspector = self._inspector = self.links.inspector(await self.services.kafka(), self.topic)
-            used = uses(self.services.snapshot.connectors.values(), [self.topic])
-            await add_observed(self.services.connect, self.services.snapshot.connectors.values(), used)
             connectors = self.services.snapshot.connectors
+            used = uses(connectors.values(), [self.topic])
+            with suppress(HeadraceError):  # without the worker, connectors whose configs name the topic are known
+                await add_observed(self.services.connect, connectors.values(), used)
             self.state = self.state._replace(used=used[self.topic], connectors=connectors)
             self.draw()
             sinks = [connectors[use.connector] for use in used[self.topic] if use.role == "read"]
