@@ -1,4 +1,4 @@
-"""Snapshots of the page of a topic, at 60×20 too."""
+"""Snapshots of the page of a topic, of the comparison of two records and of the copy menu, at 60×20 too."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Iterable
 import pytest
 
 from tests.support.console.console import Console
-from tests.support.console.snapshot import SIZES, recorded, same, still
+from tests.support.console.snapshot import NOON, SIZES, recorded, same, still
 from tui.model import Connector
 from tui.offsets.brokers import Brokers
+from tui.screens.topics.compare_screen import CompareScreen
 from tui.screens.topics.topic_screen import TopicLinks, TopicScreen
+from tui.topics.decoding import DecodedRecord, RecordDecoder
+from tui.topics.records import TopicRecord
 from tui.topics.topic_details import PartitionReplicas, ReadingGroup, TopicConfig, TopicDetails, TopicInspector
 from tui.topics.topic_list import TopicSummary
 
@@ -69,3 +72,32 @@ async def test_a_topic(size: tuple[int, int]) -> None:
         await same(seen, "topic-configs")
         await seen.press("4")
         await same(seen, "topic-connectors")
+
+
+def record(offset: int, value: str, *headers: tuple[str, bytes | None]) -> DecodedRecord:
+    at = int(NOON * 1000) + offset * 1_500
+    return RecordDecoder().decoded(TopicRecord("orders", 0, offset, at, b"order-17", value.encode(), headers))
+
+
+@sizes
+async def test_two_records(size: tuple[int, int]) -> None:
+    first = record(
+        100, '{"id": 17, "lines": [{"sku": "a", "n": 1}, {"sku": "b", "n": 2}], "total": 12.5}', ("source", b"shop")
+    )
+    second = record(
+        104, '{"id": 17, "total": 14, "lines": [{"sku": "a", "n": 1}, {"sku": "x", "n": 1}, {"sku": "b", "n": 2}]}'
+    )
+    async with recorded(*size) as seen:
+        await seen.sees("orders-log")
+        seen.app.push_screen(CompareScreen(seen.home.view.services, first, second))
+        await same(seen, "compare-records")
+        await seen.press("v")
+        await same(seen, "compare-records-whole")
+
+
+@sizes
+async def test_the_menu_of_what_a_screen_shows(size: tuple[int, int]) -> None:
+    async with recorded(*size) as seen:
+        await seen.sees("orders-log")
+        await seen.press("ctrl+y")
+        await same(seen, "copy-menu")

@@ -38,12 +38,12 @@ ABSENT = "(none)"
 def differences(first: DecodedRecord, second: DecodedRecord) -> list[FieldDifference]:
     """The differences of key, headers and value. The order of the keys of objects and numbers such as 1 and 1.0 do not
     count."""
-    found = list(_parts("key", first.key, first.record.key, second.key, second.record.key))
+    fields = list(_parts("key", first.key, first.record.key, second.key, second.record.key))
     names = dict.fromkeys(name for record in (first, second) for name, _ in record.headers)
     for name in names:
         before, after = ([part.value for at, part in record.headers if at == name] for record in (first, second))
-        found += _headers(f"header {name}", before, after)
-    return found + list(_parts("value", first.value, first.record.value, second.value, second.record.value))
+        fields += _headers(f"header {name}", before, after)
+    return fields + list(_parts("value", first.value, first.record.value, second.value, second.record.value))
 
 
 def lines(first: Decoded, second: Decoded) -> list[str]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tui import kafka_clients
 from tui.errors import HeadraceError, NotFound
 from tui.formatting import counted
 from tui.model import Connector
@@ -209,8 +210,11 @@ def _default(name: str, synonyms: Mapping[str, ConfigEntry]) -> str | None:
 def _listed(admin: AdminClient, timeout: float) -> tuple[dict[str, str], str]:
     """The state of each consumer group, and the error of a broker whose groups are missing. Raises KafkaException if
     there are only errors."""
+    from confluent_kafka import KafkaException
+
     listed = admin.list_consumer_groups(request_timeout=timeout).result()
-    if listed.errors and not listed.valid:
-        raise listed.errors[0]
+    errors: list[Any] = listed.errors or []  # of type KafkaError, against the types of the library
+    if errors and not listed.valid:
+        raise KafkaException(errors[0])
     states = {group.group_id: group.state.name.capitalize() for group in listed.valid or ()}
-    return states, str(listed.errors[0].args[0].str()) if listed.errors else ""
+    return states, kafka_clients.in_words(errors[0]) if errors else ""

@@ -278,7 +278,7 @@ class KeyBar(Bar):
         ends = [part for action in ENDS for part in parts if part[0].binding.action == action]
         room = width - sum(text.cell_length + len(GAP) for _, text in ends)
         count = _fitting(others, room)
-        if self._has_two or (count < len(others) and self._has_room_for_two):
+        if self._has_two or (count < sum(part[0].binding.show for part in others) and self._has_room_for_two):
             self._has_two = True
             count = _fitting(others, width)
             self._lines = [others[:count], [*others[count:][: _fitting(others[count:], room)], *ends]]

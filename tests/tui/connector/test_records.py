@@ -161,7 +161,7 @@ async def test_from_a_topic_to_its_groups_records_and_connectors(cluster: Cluste
         await seen.press("4")
         await seen.sees("ROLE", sink, "● RUNNING")
         await seen.press("left", "left", "down", "enter")
-        await seen.sees("partition 1, offset 29", "30 of about 30")
+        await seen.sees("30 of about 30, partition 1", "key-59")
         await seen.press("escape", "1", "enter")
         await seen.until(
             lambda: seen.app.screen is seen.home and seen.home.view.page == "offsets", "the sink's offsets"

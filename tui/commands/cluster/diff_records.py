@@ -47,17 +47,17 @@ class DiffRecords(DecodingCommand):
                 reader.close()
 
         first, second = map(decode.decoded, await in_thread(read))
-        found = differences(first, second)
+        fields = differences(first, second)
         raw = {
             "first": first.as_json(),
             "second": second.as_json(),
-            "differences": [difference.as_json() for difference in found],
+            "differences": [difference.as_json() for difference in fields],
         }
-        rows = tuple((difference.field, *difference.texts) for difference in found)
-        if not found:
+        rows = tuple((difference.field, *difference.texts) for difference in fields)
+        if not fields:
             context.terminal.report("no differences")
         return Result(
-            raw, Table(("FIELD", self.first, self.second), rows), names=tuple(r[0] for r in rows), pending=bool(found)
+            raw, Table(("FIELD", self.first, self.second), rows), names=tuple(r[0] for r in rows), pending=bool(fields)
         )
 
     def _record(self, reader: TopicReader, at: RecordPosition) -> TopicRecord:

@@ -104,7 +104,8 @@ class ConnectorView(Vertical):
 
     @property
     def page(self) -> str:
-        return self.query_one(ContentSwitcher).current or "overview"
+        switchers = self.query(ContentSwitcher)  # none before the first layout
+        return (switchers.first().current if switchers else None) or "overview"
 
     @property
     def offsets(self) -> OffsetsPane:

@@ -13,7 +13,7 @@ from tui.screens.base.page import Page
 from tui.screens.base.program import copy
 from tui.screens.base.side_by_side import in_columns
 from tui.screens.services.cluster_services import ClusterServices
-from tui.screens.topics.record_text import time_of
+from tui.screens.topics.record_text import time_in_row
 from tui.topics import record_diff
 from tui.topics.decoding import DecodedRecord
 from tui.topics.record_diff import ABSENT, EXCERPT
@@ -27,7 +27,7 @@ STYLES = {"-": "$error", "+": "$success", " ": "$text-muted"}
 class CompareScreen(Page):
     """`first` is the earlier or the marked record."""
 
-    DEFAULT_CSS = "CompareScreen Pager { height: 1fr; }"
+    DEFAULT_CSS = "CompareScreen Pager { height: 1fr; scrollbar-gutter: stable; }"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "v", "view", "differences/whole values", tooltip="the fields that differ, or the whole values as a diff"
@@ -64,7 +64,10 @@ class CompareScreen(Page):
         """Time, key and headers, and the fields that differ; without the latter of the value if it follows as a
         whole."""
         first, second = self.first, self.second
-        rows = [("time", time_of(first.record.timestamp), self._later())]
+        rows = [("time", time_in_row(first.record.timestamp), time_in_row(second.record.timestamp))]
+        if first.record.timestamp and second.record.timestamp:
+            seconds = (second.record.timestamp - first.record.timestamp) / 1000
+            rows.append(("", "", f"{seconds:+,.3f} s"))
         fields = {difference.field.split(".")[0].split("[")[0] for difference in self.differences}
         if "key" not in fields:
             rows.append(("key", cut(first.key.line, EXCERPT), SAME))
@@ -76,14 +79,6 @@ class CompareScreen(Page):
         rows += [(each.field, *each.texts) for each in shown]
         headings = ("", first.record.place, second.record.place)
         return in_columns(headings, rows, max(40, self.pager.columns), ABSENT)
-
-    def _later(self) -> str:
-        """The time of the second record, with the distance from the first."""
-        first, second = self.first.record.timestamp, self.second.record.timestamp
-        if not (first and second):
-            return time_of(second)
-        seconds = (second - first) / 1000
-        return f"{time_of(second)} ({seconds:+,.3f} s)"
 
     def _whole(self) -> Content:
         lines = record_diff.lines(self.first.value, self.second.value)

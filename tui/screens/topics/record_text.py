@@ -30,7 +30,7 @@ Part = str | Content | tuple[str, str]
 def cells(decoded: DecodedRecord) -> Mapping[str, Cell]:
     record = decoded.record
     return {
-        "time": Cell(_time(record.timestamp), "grid--muted"),
+        "time": Cell(time_in_row(record.timestamp), "grid--muted"),
         "partition": Cell(str(record.partition), "grid--muted"),
         "offset": Cell(str(record.offset)),
         "key": Cell("" if decoded.key.value is None else decoded.key.line[:MAX_LINE], "grid--accent"),
@@ -51,22 +51,17 @@ def _style(value: Decoded) -> str:
     return "grid--warning" if value.note else "grid--muted" if value.form in ("null", "bytes") else ""
 
 
-def _time(timestamp: int) -> str:
+def time_in_row(timestamp: int) -> str:
+    """The time of a record without its year, `-` without one."""
     if not timestamp:
         return "-"
     return time.strftime("%m-%d %H:%M:%S", time.localtime(timestamp / 1000)) + f".{timestamp % 1000:03}"
 
 
-def time_of(timestamp: int) -> str:
-    """The time of a record with its date, `none` without one."""
-    if not timestamp:
-        return "none"
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(timestamp / 1000)) + f".{timestamp % 1000:03}"
-
-
 def explained(decoded_record: DecodedRecord, view: ByteView | None, columns: int = 80) -> Content:
     """Position, time, key, headers and value of a record in `columns`; `view` None shows the decoded value."""
     record = decoded_record.record
+    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.timestamp / 1000)) + f".{record.timestamp % 1000:03}"
     parts: list[Part] = []
 
     def line(key: str, value: str, style: str = "") -> None:
@@ -75,7 +70,7 @@ def explained(decoded_record: DecodedRecord, view: ByteView | None, columns: int
         parts.extend((f"{'':<{INDENT}}{text}\n", style) for text in rest)
 
     line("at", f"{record.topic}, partition {record.partition}, offset {record.offset}")
-    line("time", time_of(record.timestamp))
+    line("time", at if record.timestamp else "none")
     hexadecimal = view is ByteView.HEX and record.key is not None
     line("key", shown(record.key, ByteView.HEX, 400, columns - INDENT) if hexadecimal else decoded_record.key.text)
     for name, value in decoded_record.headers:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, ClassVar, NamedTuple
 
 from textual.app import ComposeResult
@@ -59,12 +60,9 @@ class TopicScreen(Page):
             tooltip="the sink of this group, the records of this partition, the connector",
         ),
         Binding("v", "records", "records", tooltip="the records of the topic, or of this partition"),
-        *(
-            Binding(str(number), f"table('{name}')", name, show=False, tooltip=f"the {name} of the topic")
-            for number, name in enumerate(TABLES, 1)
-        ),
+        *(Binding(str(number), f"table('{name}')", name, show=False) for number, name in enumerate(TABLES, 1)),
         Binding("left,h", "turn(-1)", "previous table", show=False),
-        Binding("right,l,tab", "turn(1)", "next table", key_display="→", show=False, tooltip="the next table"),
+        Binding("right,l,tab", "turn(1)", "next table", show=False),
         Binding("f5,ctrl+l", "reload", "read again", key_display="F5"),
     ]
 
@@ -107,9 +105,10 @@ class TopicScreen(Page):
         try:
             self._take_states()
             inspector = self._inspector = self.links.inspector(await self.services.kafka(), self.topic)
-            used = uses(self.services.snapshot.connectors.values(), [self.topic])
-            await add_observed(self.services.connect, self.services.snapshot.connectors.values(), used)
             connectors = self.services.snapshot.connectors
+            used = uses(connectors.values(), [self.topic])
+            with suppress(HeadraceError):  # without the worker, connectors whose configs name the topic are known
+                await add_observed(self.services.connect, connectors.values(), used)
             self.state = self.state._replace(used=used[self.topic], connectors=connectors)
             self.draw()
             sinks = [connectors[use.connector] for use in used[self.topic] if use.role == "read"]

@@ -91,7 +91,7 @@ def test_a_dry_run_reports_that_a_running_connector_would_be_refused() -> None:
 def test_help_of_a_verb_with_several_nouns() -> None:
     assert run_command("help get").text.count("\n") > 5
     assert run_command("help restart").text.startswith("restart connector  ")
-    assert run_command("help export").text.startswith("export offsets [NAME…]")
+    assert run_command("help import").text.startswith("import offsets ")
     assert run_command("help help").text.startswith("help ")
 
 
