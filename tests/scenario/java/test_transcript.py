@@ -13,7 +13,7 @@ from tests.support.broker import KafkaBroker
 from tests.support.connect import Connect
 from tests.support.java.transcript import scenarios
 from tests.support.java.transcript.chain import SINK, SOURCE
-from tests.support.java.transcript.sides import Side, workers
+from tests.support.java.transcript.sides import EXACTLY_ONCE, Side, workers
 
 _RECORDED = Path(__file__).with_name("sink_transcript.txt")
 """The transcript of a sink on Apache's worker; HEADRACE_SNAPSHOTS=update writes it."""
@@ -28,7 +28,7 @@ _ABORTED = "+commits: commitRecord {at=2} null"
 @pytest.fixture(scope="module")
 def sides(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Side]]:
     folders = (tmp_path_factory.mktemp("apache"), tmp_path_factory.mktemp("ours"))
-    with workers(broker.bootstrap, folders) as started:
+    with workers(broker.bootstrap, folders, lambda *_: EXACTLY_ONCE) as started:
         yield started
 
 
