@@ -62,7 +62,6 @@ _CONFIGS: dict[str, dict[str, str]] = {
     "sink": {"connector.class": SINK, "topics": "t", "consumer.override.max.poll.records": "9"},
     "refused": {"connector.class": SINK, "topics": "t", "consumer.override.client.id": "me"},
     "demanding": {"connector.class": SOURCE},
-    "malformed": {"connector.class": SOURCE, "producer.override.linger.ms": "soon"},
 }  # fmt: skip
 
 

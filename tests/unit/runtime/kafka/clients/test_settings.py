@@ -97,6 +97,7 @@ def test_unknown_properties_are_named_and_known_ones_without_use_are_not() -> No
         ("consumer", "fetch.max.wait.ms", "500"),
         ("consumer", "auto.offset.reset", "none"),
         ("consumer", "isolation.level", "read_committed"),
+        ("consumer", "max.poll.interval.ms", "10000"),
         (
             "consumer",
             "partition.assignment.strategy",
