@@ -180,6 +180,9 @@ def _translated(java: Mapping[str, str], kind: str, client_id: str, worker: Mapp
         settings.pop("session.timeout.ms", None)  # decided by the broker (KIP-848), and rejected by the client
     if kind == "producer":
         _settle_idempotence(settings, "enable.idempotence" in left)
+    if "session.timeout.ms" in settings and "max.poll.interval.ms" in settings:
+        # Java's consumer accepts a session beyond the time for a poll, which ends its membership before
+        settings["session.timeout.ms"] = min(settings["session.timeout.ms"], settings["max.poll.interval.ms"])
     return ClientConfig(settings, tuple(warnings))
 
 

@@ -204,7 +204,7 @@ class AtLeastOnceDelivery:
         if not self._producer.blames_record(error):
             raise self._producer.failure(error)
         failure = send_failure(error, self._spec.producer)
-        if not self._producer.may_skip(error):
+        if not (self._producer.may_skip(error) and self._tolerance.policy.tolerate_all):
             raise failure
         name = "org.apache.kafka.clients.producer.KafkaProducer"
         try:

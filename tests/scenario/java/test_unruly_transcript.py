@@ -59,7 +59,9 @@ def test_errors_of_java(sides: list[Side], broker: KafkaBroker, order: str) -> N
         return [*lines(transcript), *side.failure(name)]
 
     apache, ours = map(scenario, sides)
-    assert ours == apache
+    wrapper, cause = apache[-2:]  # see docs/differences.md
+    assert "Exiting WorkerSinkTask due to unrecoverable exception" in wrapper
+    assert ours == [*apache[:-2], cause.removeprefix("Caused by: ")]
 
 
 def test_large_records(sides: list[Side], broker: KafkaBroker) -> None:
@@ -75,7 +77,9 @@ def test_large_records(sides: list[Side], broker: KafkaBroker) -> None:
         _, put = side.start(SINK, topics=topic)
         wait_until(lambda: times(put, "task", "large ") == 1, 60)
         assert [len(value or b"") for _, value in pairs(broker.bootstrap, topic)] == [_LARGE]
-        return [*lines(small), *side.failure(refused), *lines(sent), *lines(put)]
+        failure, reason = side.failure(refused)
+        assert "max.request.size" in reason, reason
+        return [*lines(small), failure, *lines(sent), *lines(put)]
 
     apache, ours = map(scenario, sides)
     assert ours == apache
@@ -86,14 +90,16 @@ def test_a_stop_that_never_ends(sides: list[Side], broker: KafkaBroker, hang: st
     """The connector can be deleted, and created again under its name."""
 
     def scenario(side: Side) -> list[str]:
-        name, transcript = _obey(side, broker, "one", hang=hang)
+        # Apache's task stays in its group until then, and no other task of the group gets records
+        gone = {"consumer__override__max__poll__interval__ms": "10000"}
+        name, transcript = _obey(side, broker, "one", hang=hang, **gone)
         config = side.connect.ask("GET", f"/connectors/{name}/config")
         side.connect.ask("DELETE", f"/connectors/{name}")
         wait_until(lambda: times(transcript, hang, "stop") == 1, 60)
         side.connect.create(name, {**config, "hang": ""})
         side.connect.wait(name, "RUNNING", ["RUNNING"], 90)
         produce(broker, config["topics"], b"two")
-        wait_until(lambda: times(transcript, "task", "put two") == 1, 60)
+        wait_until(lambda: times(transcript, "task", "put two") == 1, 60, f"two on {side.worker.url}")
         side.connect.stop(name)
         return lines(transcript)
 
@@ -112,3 +118,24 @@ def test_a_thread_that_its_task_leaves_behind(sides: list[Side], broker: KafkaBr
 
     apache, ours = map(scenario, sides)
     assert ours == apache
+
+
+def test_the_end_of_a_jvm(broker: KafkaBroker, tmp_path: Path) -> None:
+    """An exhausted heap fails Apache's task, and exit() ends Apache's worker; both cost one JVM of ours."""
+    folders = (tmp_path / "apache", tmp_path / "ours")
+    for folder in folders:
+        folder.mkdir()
+    with workers(broker.bootstrap, folders) as (apache, ours):
+        failed, _ = _obey(apache, broker, "memory")
+        apache.connect.wait(failed, "RUNNING", ["FAILED"], 60)
+        assert apache.failure(failed)[-1] == "Caused by: java.lang.OutOfMemoryError: Java heap space"
+        _obey(apache, broker, "exit")
+        assert apache.worker.wait(60) == 3
+        for order in ("memory", "exit"):
+            name, transcript = _obey(ours, broker, order)
+            produce(broker, ours.connect.ask("GET", f"/connectors/{name}/config")["topics"], b"after")
+            wait_until(lambda: times(transcript, "task", "put after") == 1, 60, order)  # noqa: B023
+            ours.connect.wait(name, "RUNNING", ["RUNNING"], 60)
+            assert [line for line in lines(transcript) if line.startswith("task")] == [
+                "task: start", f"task: put {order}", "task: start", f"task: put {order}", "task: put after",
+            ]  # fmt: skip

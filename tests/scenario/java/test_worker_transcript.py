@@ -11,7 +11,7 @@ import pytest
 from tests.support.broker import KafkaBroker
 from tests.support.connect import STRINGS
 from tests.support.java.transcript.chain import SINK, SOURCE
-from tests.support.java.transcript.sides import Side, workers
+from tests.support.java.transcript.sides import EXACTLY_ONCE, Side, workers
 from tests.support.java.transcript.worker_plugins import EXTENSION, worker_plugins
 from tests.support.java.transcript.writer import read, transcript_plugins
 from tests.support.waiting import wait_until
@@ -26,6 +26,11 @@ _VARIABLES = {
 }
 
 
+def _properties(folder: Path, apache: bool) -> dict[str, str]:
+    """The REST extension is Apache's alone: see test_a_rest_extension."""
+    return {**EXACTLY_ONCE, **worker_plugins(folder / "calls", extension=apache)}
+
+
 def test_config_provider_and_policy(broker: KafkaBroker, tmp_path: Path) -> None:
     """How often they are asked depends on the worker; what they are asked does not."""
     folders = (tmp_path / "apache", tmp_path / "ours")
@@ -33,7 +38,7 @@ def test_config_provider_and_policy(broker: KafkaBroker, tmp_path: Path) -> None
         folder.mkdir()
     responses = []
     topic = broker.create_topic()
-    with workers(broker.bootstrap, folders, lambda folder, _: worker_plugins(folder / "plugins")) as sides:
+    with workers(broker.bootstrap, folders, _properties) as sides:
         for side in sides:
             responses.append([_validated(side, name, topic) for name in _CONFIGS])
             side.connect.create("asking", {**_CONFIGS["source"], "topic": topic, **STRINGS, **_VARIABLES})
@@ -42,7 +47,8 @@ def test_config_provider_and_policy(broker: KafkaBroker, tmp_path: Path) -> None
             side.worker.stop()
     apache, ours = responses
     assert ours == apache
-    calls = [{part: sorted(set(told)) for part, told in read(folder / "plugins").items()} for folder in folders]
+    calls = [{part: sorted(set(told)) for part, told in read(folder / "calls").items()} for folder in folders]
+    assert "register true true" in calls[0].pop("extension")
     assert calls[1] == calls[0]
 
 
@@ -50,13 +56,12 @@ _CONFIGS: dict[str, dict[str, str]] = {
     "none": {"connector.class": SOURCE},
     "source": {
         "connector.class": SOURCE, "producer.override.linger.ms": "7", "producer.override.own": "x",
-        "consumer.override.client.id": "not used", "topic.creation.default.partitions": "1",
+        "consumer.override.client.rack": "r", "topic.creation.default.partitions": "1",
         "topic.creation.default.replication.factor": "1", "admin.override.retries": "3",
     },
     "sink": {"connector.class": SINK, "topics": "t", "consumer.override.max.poll.records": "9"},
     "refused": {"connector.class": SINK, "topics": "t", "consumer.override.client.id": "me"},
     "demanding": {"connector.class": SOURCE},
-    "malformed": {"connector.class": SOURCE, "producer.override.linger.ms": "soon"},
 }  # fmt: skip
 
 

@@ -21,6 +21,10 @@ from tests.support.workers import WorkerProcess, java_worker, our_worker
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
+EXACTLY_ONCE = {"exactly.once.source.support": "enabled"}
+"""With it, sources have transactions, and use all three clients."""
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
     """A worker, and the folder of its transcripts."""
@@ -72,10 +76,8 @@ def workers(
     """Apache's worker and ours, started. `properties` gets the folder, and whether the worker is Apache's."""
     sides = []
     for make, folder in zip((apache_worker, our_worker), folders, strict=True):
-        more = {
-            "plugin.path": transcript_plugins(), "offset.flush.interval.ms": "500",
-            "exactly.once.source.support": "enabled", **properties(folder, make is apache_worker),
-        }  # fmt: skip
+        own = {"plugin.path": transcript_plugins(), "offset.flush.interval.ms": "500"}
+        more = {**own, **properties(folder, make is apache_worker)}
         sides.append(Side(Connect(make(folder, bootstrap, more)), folder))
     try:
         for side in sides:

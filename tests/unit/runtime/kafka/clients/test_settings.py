@@ -114,6 +114,7 @@ def test_settings_of_connections_reach_every_client(key: str, value: str, native
         ("consumer", "fetch.max.wait.ms", "500"),
         ("consumer", "auto.offset.reset", "none"),
         ("consumer", "isolation.level", "read_committed"),
+        ("consumer", "max.poll.interval.ms", "10000"),
         (
             "consumer",
             "partition.assignment.strategy",
