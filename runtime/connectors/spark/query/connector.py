@@ -21,7 +21,7 @@ from runtime.connectors.spark.session_client import CHECK_QUERY, SOCKET, Session
 from runtime.connectors.spark.source.connector import SparkSourceConnector
 from runtime.connectors.spark.source.task import BatchedSource, SparkSourceTask
 
-_CHECK_TIMEOUT = 30.0  # seconds for the check of a query, which starts the session if it is the first
+_CHECK_TIMEOUT = 15.0  # seconds for the check of a query, of the 30 that a validation may take
 
 
 class KafkaQueryTask(SparkSourceTask):
