@@ -95,7 +95,8 @@ def test_a_stop_that_never_ends(sides: list[Side], broker: KafkaBroker, hang: st
         name, transcript = _obey(side, broker, "one", hang=hang, **gone)
         config = side.connect.ask("GET", f"/connectors/{name}/config")
         side.connect.ask("DELETE", f"/connectors/{name}")
-        wait_until(lambda: times(transcript, hang, "stop") == 1, 60)
+        for part in ("connector", "task"):
+            wait_until(lambda: times(transcript, part, "stop") == 1, 60, f"{part} on {side.worker.url}")  # noqa: B023
         side.connect.create(name, {**config, "hang": ""})
         side.connect.wait(name, "RUNNING", ["RUNNING"], 90)
         produce(broker, config["topics"], b"two")
