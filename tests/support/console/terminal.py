@@ -78,7 +78,7 @@ class Terminal:
         """The text of the screen, with line breaks and frames as blanks, so that wrapped sentences are found."""
         return " ".join(re.sub("[│█▌]", " ", "\n".join(self.lines)).split())
 
-    def until(self, condition: Callable[[], Any], what: str, within: float = 25.0) -> None:
+    def until(self, condition: Callable[[], Any], what: str, within: float = 45.0) -> None:
         started = time.monotonic()
         while not condition():
             shown = "\n".join(self.lines)
@@ -88,7 +88,7 @@ class Terminal:
                 assert condition(), f"the program has ended: {what}\n{shown}"
             self.pump()
 
-    def sees(self, *texts: str, within: float = 25.0) -> None:
+    def sees(self, *texts: str, within: float = 45.0) -> None:
         self.until(lambda: all(text in self.text for text in texts), " and ".join(texts), within)
 
     @property

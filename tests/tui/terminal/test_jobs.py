@@ -130,8 +130,7 @@ def test_restart_one_task(cluster: Cluster, name: str) -> None:
         terminal.press("R")
         terminal.sees(f"restart {name}/0?", "y yes")
         terminal.press("y")
-        cluster.wait(name, "RUNNING 1/1")
-        terminal.sees("0 failures")
+        terminal.sees("restart 1 task: 1 observed", "observed: RUNNING, 1/1 tasks")
 
 
 @pytest.mark.soak
