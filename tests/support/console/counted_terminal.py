@@ -29,9 +29,10 @@ def documented() -> dict[str, int]:
 
 
 @contextmanager
-def job(name: str, *arguments: str, **environment: str) -> Iterator[CountedTerminal]:
+def job(name: str, *arguments: str) -> Iterator[CountedTerminal]:
     """`headrace ARGUMENTS` at 80x24 for a job, which must take as many keys as the page says."""
-    with CountedTerminal(*arguments, **environment) as terminal:
+    terminal = CountedTerminal(*arguments)
+    with terminal:
         yield terminal
         check(name, terminal.keys)
 

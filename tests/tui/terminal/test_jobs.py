@@ -176,7 +176,7 @@ def test_edit_with_mistakes(cluster: Cluster, broker: KafkaBroker, name: str) ->
         terminal.press("ctrl+s")
         terminal.sees("fix line 3")
         assert cluster.offsets(name)[0][1] == {"kafka_offset": 5}, "nothing was sent"
-        terminal.press("backspace", "2")
+        terminal.press("delete", "2")  # the cursor is at the mistake
         terminal.sees("offset 5 → offset 2 (−3, 3 read again)")
         terminal.press("ctrl+s")
         terminal.sees("In one step: stop it", "y yes")
