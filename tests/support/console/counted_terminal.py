@@ -34,8 +34,4 @@ def job(name: str, *arguments: str) -> Iterator[CountedTerminal]:
     terminal = CountedTerminal(*arguments)
     with terminal:
         yield terminal
-        check(name, terminal.keys)
-
-
-def check(name: str, keys: int) -> None:
-    assert documented()[name] == keys, f"{PAGE.name}: {name!r} takes {keys} keys"
+        assert documented()[name] == terminal.keys, f"{PAGE.name}: {name!r} takes {terminal.keys} keys"
