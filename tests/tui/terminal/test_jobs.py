@@ -19,7 +19,7 @@ from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
-OURS, APACHE = "our_connect_url", pytest.param("connect_url", marks=pytest.mark.soak)
+OURS, APACHE = (pytest.param(worker, marks=pytest.mark.soak) for worker in ("our_connect_url", "connect_url"))
 HERE = ("--context", "here")
 
 
