@@ -160,7 +160,7 @@ async def gallery(url: str) -> dict[str, str]:
             app.choose_theme(theme.name)
             film = Recording(app, pilot)
             film.caption = theme.name.removeprefix("headrace-")
-            await film.press(sees=("orders-search", REWOUND, "● live", "PAUSED"), seconds=1)
+            await film.press(sees=("Connect 4", "orders-search", REWOUND, "● live", "PAUSED"), seconds=1)
             pictures[theme.name] = render(film.frames, 0, film.colours[1])
         return pictures
 

@@ -61,6 +61,7 @@ def render(frames: list[Frame], still: int, background: str) -> str:
     """The picture. `still` is the index of the frame that is shown without animation."""
     columns = sum(len(run[0]) for run in frames[0].lines[0])
     width, height = columns * WIDTH + 20, len(frames[0].lines) * HEIGHT + TITLE + 10
+    is_dark = Color.parse(background).brightness < 0.5
     numbers: dict[Line, int] = {}
     for frame in frames:
         for row in frame.lines:
@@ -68,7 +69,7 @@ def render(frames: list[Frame], still: int, background: str) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height}" role="img">',
         f"<title>{escape(frames[still].caption)}</title>",
-        f"<style>{_style(frames)}</style>",
+        f"<style>{_style(frames)}.c{{fill:{'#c8ccd4' if is_dark else '#4a515c'}}}</style>",
         f'<rect width="{width:g}" height="{height}" rx="8" fill="{background}"/>',
         '<circle cx="20" cy="17" r="6" fill="#ff5f57"/><circle cx="40" cy="17" r="6" fill="#febc2e"/>',
         '<circle cx="60" cy="17" r="6" fill="#28c840"/>',
@@ -106,7 +107,7 @@ def _frame(frame: Frame, index: int, still: bool, numbers: dict[Line, int], widt
     uses = "".join(
         f'<use href="#l{numbers[row]}" y="{TITLE + number * HEIGHT}"/>' for number, row in enumerate(frame.lines)
     )
-    caption = f'<text x="{width / 2:g}" y="22" fill="#c8ccd4" text-anchor="middle">{escape(frame.caption)}</text>'
+    caption = f'<text x="{width / 2:g}" y="22" class="c" text-anchor="middle">{escape(frame.caption)}</text>'
     return f'<g id="f{index}" class="f{" s" if still else ""}">{caption}{uses}</g>'
 
 

@@ -27,6 +27,8 @@ KEYS = {
     "down": "\x1b[B",
     "up": "\x1b[A",
     "end": "\x1b[F",
+    "f5": "\x1b[15~",
+    "delete": "\x1b[3~",
 }
 
 

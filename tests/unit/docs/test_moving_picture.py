@@ -76,6 +76,11 @@ def test_one_frame_is_not_animated() -> None:
     assert "animation" not in svg and "visibility" not in svg and ">alone<" in svg
 
 
+@pytest.mark.parametrize(("paper", "caption"), [(PAPER, "#c8ccd4"), ("#fbfbf9", "#4a515c")])
+def test_the_caption_is_legible_on_any_background(paper: str, caption: str) -> None:
+    assert f".c{{fill:{caption}}}" in render([Frame(screen("alone"), 1, "light")], 0, paper)
+
+
 def test_equal_lines_are_stored_once_and_texts_are_escaped() -> None:
     frames = [Frame(screen("<same> & line", "other 1"), 1, "a<b"), Frame(screen("<same> & line", "other 2"), 1, "c")]
     svg = render(frames, 0, PAPER)
