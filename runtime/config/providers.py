@@ -138,12 +138,12 @@ class Providers:
         for value in config.values():
             for match in _VARIABLE.finditer(value) if "${" in value else ():
                 keys.setdefault((match[1], (match[2] or "").strip()), {})[match[3].strip()] = None
-        found = {}
+        values = {}
         for (name, path), wanted in keys.items():
             provider: object = self.by_name.get(name)
             if isinstance(provider, ManyValuesProvider):
-                found[name, path] = provider.values(path, list(wanted))
-        return found
+                values[name, path] = provider.values(path, list(wanted))
+        return values
 
     def ttl(self, config: Mapping[str, str]) -> float | None:
         """Seconds after which the first value expires that was resolved last for this configuration; None: never."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-OWN = {"tui", "runtime", "tests", "parity"}  # tests/contract/parity runs as a program of its own
+OWN = {"tui", "runtime", "tests", "docs", "parity"}  # tests/contract/parity runs as a program of its own
 _NAME = re.compile(r"[\w.-]+")
 _IMPORT = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 

@@ -110,15 +110,15 @@ _UNIQUE = re.compile(
 def unique_of(config: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """What the records of a topic are unique by: the keys `query.unique.<topic>`, such as `id within 1 day of at`.
     ConfigError for another text."""
-    found = {}
+    rules = {}
     for key, text in config.items():
         if not key.startswith(UNIQUE):
             continue
         if (match := _UNIQUE.fullmatch(text)) is None:
             raise invalid(key, text, "Must be columns, such as id, or columns and a time: id within 1 day of at")
         columns = [name.strip() for name in match["columns"].split(",")]
-        found[key.removeprefix(UNIQUE)] = {"columns": columns, "time": match["time"], "column": match["column"]}
-    return found
+        rules[key.removeprefix(UNIQUE)] = {"columns": columns, "time": match["time"], "column": match["column"]}
+    return rules
 
 
 def prefixed_errors(config: Mapping[str, str], inputs: list[str]) -> dict[str, str]:
