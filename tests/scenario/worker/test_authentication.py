@@ -9,13 +9,12 @@ import pytest
 
 from tests.support.broker import unique
 from tests.support.clusters.authentication import (
-    append,
-    await_lines,
     for_all_clients,
     for_clients,
     group_authenticates,
     until_reauthenticated,
 )
+from tests.support.clusters.group_work import append, await_lines
 from tests.support.connect import Connect
 from tests.support.kafka.secured_broker import MECHANISMS, SecuredBroker
 from tests.support.servers.certificates import make_stores

@@ -15,13 +15,8 @@ from runtime.doctor.kafka_clients import check_kafka_clients
 from runtime.kafka.clients.kerberos import check_kerberos
 from runtime.kafka.errors import ClientConfigError
 from tests.support.broker import unique
-from tests.support.clusters.authentication import (
-    append,
-    await_lines,
-    for_all_clients,
-    group_authenticates,
-    until_reauthenticated,
-)
+from tests.support.clusters.authentication import for_all_clients, group_authenticates, until_reauthenticated
+from tests.support.clusters.group_work import append, await_lines
 from tests.support.connect import Connect
 from tests.support.kafka.kerberos_broker import KerberosBroker, kerberos_broker
 from tests.support.servers.kdc import REALM, Kdc, kdc, missing
