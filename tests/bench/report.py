@@ -100,18 +100,18 @@ def record(key: str, java: float | str | None, ours: float | str | None, runs: i
     data = load()
     when = f"{datetime.now(UTC):%Y-%m-%d}"
     data["rows"][key] = {"java": java, "ours": ours, "runs": runs, "date": when, "load": busy()}
+    data["machine"] = machine()
     save(data)
 
 
 def section(name: str, body: str) -> None:
-    """Stores a section of the page that is not a row of the table."""
+    """Stores a section of the page that is not a row of the table, with the machine, which may be another one."""
     data = load()
-    data["notes"][name] = body
+    data["notes"][name] = f"{body}\n\n{machine()}"
     save(data)
 
 
 def save(data: Data) -> None:
-    data["machine"] = machine()
     DATA.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
     PAGE.write_text(page(data))
 
