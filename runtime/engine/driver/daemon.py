@@ -24,14 +24,13 @@ PRELOAD = "HEADRACE_SLOT_RUNNER"
 
 
 def main() -> None:
-    """Import the modules of slots, then run Spark's daemon. Spark has one for each kind of its Python workers; those of
-    other kinds, such as the planners of Python data sources, import nothing."""
+    """Import the modules of slots, then run Spark's daemon."""
     raise_limit()
     _prefer_compiled()
     gc.disable()  # during the imports
     from pyspark.daemon import manager
 
-    for module in modules() if _serves_slots(sys.argv) else ():
+    for module in modules():
         try:
             importlib.import_module(module)
         except ImportError:
@@ -40,10 +39,6 @@ def main() -> None:
     gc.freeze()  # the collector would write into the shared pages
     gc.enable()
     manager()
-
-
-def _serves_slots(arguments: Sequence[str]) -> bool:
-    return len(arguments) < 2 or arguments[1] == "pyspark.worker"
 
 
 def _prefer_compiled() -> None:

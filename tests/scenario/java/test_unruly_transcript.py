@@ -10,11 +10,10 @@ import pytest
 
 from tests.support.broker import KafkaBroker
 from tests.support.java.transcript.scenarios import lines
-from tests.support.java.transcript.sides import Side, times, workers
+from tests.support.java.transcript.sides import Side, wait_for, workers
 from tests.support.java.transcript.unruly import SINK, SOURCE
 from tests.support.kafka.topics import pairs
 from tests.support.tasks.pipeline import produce
-from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(400)]
 
@@ -36,14 +35,14 @@ def _obey(side: Side, broker: KafkaBroker, *orders: str, **more: str) -> tuple[s
     name, transcript = side.start(SINK, topics=topic, **more)
     for count, order in enumerate(orders, 1):
         produce(broker, topic, order.encode())
-        wait_until(lambda: times(transcript, "task", "put ") >= count, 60, f"{order} on {side.worker.url}")  # noqa: B023
+        wait_for(transcript, "task", "put ", count)
     return name, transcript
 
 
 def test_native_libraries(sides: list[Side], broker: KafkaBroker) -> None:
     def scenario(side: Side) -> list[str]:
         name, transcript = _obey(side, broker, "native")
-        wait_until(lambda: times(transcript, "task", "not loaded: Native") == 1, 30)
+        wait_for(transcript, "task", "not loaded: Native", timeout=30)
         side.connect.stop(name)
         return lines(transcript)
 
@@ -73,9 +72,9 @@ def test_large_records(sides: list[Side], broker: KafkaBroker) -> None:
         side.connect.wait(refused, "RUNNING", ["FAILED"], 60)
         limit = {"producer__override__max__request__size": str(_LIMIT)}
         _, sent = side.start(SOURCE, topic=topic, size=str(_LARGE), **limit)
-        wait_until(lambda: times(sent, "commits", "commitRecord") == 1, 60)
+        wait_for(sent, "commits", "commitRecord")
         _, put = side.start(SINK, topics=topic)
-        wait_until(lambda: times(put, "task", "large ") == 1, 60)
+        wait_for(put, "task", "large ")
         assert [len(value or b"") for _, value in pairs(broker.bootstrap, topic)] == [_LARGE]
         failure, reason = side.failure(refused)
         assert "max.request.size" in reason, reason
@@ -96,11 +95,11 @@ def test_a_stop_that_never_ends(sides: list[Side], broker: KafkaBroker, hang: st
         config = side.connect.ask("GET", f"/connectors/{name}/config")
         side.connect.ask("DELETE", f"/connectors/{name}")
         for part in ("connector", "task"):
-            wait_until(lambda: times(transcript, part, "stop") == 1, 60, f"{part} on {side.worker.url}")  # noqa: B023
+            wait_for(transcript, part, "stop")
         side.connect.create(name, {**config, "hang": ""})
         side.connect.wait(name, "RUNNING", ["RUNNING"], 90)
         produce(broker, config["topics"], b"two")
-        wait_until(lambda: times(transcript, "task", "put two") == 1, 60, f"two on {side.worker.url}")
+        wait_for(transcript, "task", "put two")
         side.connect.stop(name)
         return lines(transcript)
 
@@ -114,7 +113,7 @@ def test_a_thread_that_its_task_leaves_behind(sides: list[Side], broker: KafkaBr
     def scenario(side: Side) -> list[str]:
         name, transcript = _obey(side, broker, "thread")
         side.connect.ask("DELETE", f"/connectors/{name}")
-        wait_until(lambda: times(transcript, "task", "left behind") == 1, 60)
+        wait_for(transcript, "task", "left behind")
         return lines(transcript)
 
     apache, ours = map(scenario, sides)
@@ -135,7 +134,7 @@ def test_the_end_of_a_jvm(broker: KafkaBroker, tmp_path: Path) -> None:
         for order in ("memory", "exit"):
             name, transcript = _obey(ours, broker, order)
             produce(broker, ours.connect.ask("GET", f"/connectors/{name}/config")["topics"], b"after")
-            wait_until(lambda: times(transcript, "task", "put after") == 1, 60, order)  # noqa: B023
+            wait_for(transcript, "task", "put after")
             ours.connect.wait(name, "RUNNING", ["RUNNING"], 60)
             assert [line for line in lines(transcript) if line.startswith("task")] == [
                 "task: start", f"task: put {order}", "task: start", f"task: put {order}", "task: put after",

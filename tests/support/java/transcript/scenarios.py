@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.java.transcript.chain import SINK, SOURCE, chain
-from tests.support.java.transcript.sides import Side, exceptions, times
+from tests.support.java.transcript.sides import Side, exceptions, wait_for
 from tests.support.java.transcript.writer import read
 from tests.support.tasks.pipeline import produce
 from tests.support.waiting import wait_until
@@ -41,9 +41,9 @@ def sink(side: Side, broker: KafkaBroker) -> list[str]:
     for order, count in _ORDERS.items():
         produce(broker, topic, order.encode())
         expected += count
-        wait_until(lambda: times(transcript, "task", "put ") >= expected, 60, f"{order} on {side.worker.url}")  # noqa: B023
+        wait_for(transcript, "task", "put ", expected)
         if order == "retry":
-            wait_until(lambda: times(transcript, "value converter", "to retry") >= 1, 30)
+            wait_for(transcript, "value converter", "to retry", timeout=30)
     side.connect.put(name, "pause")
     side.connect.wait(name, "PAUSED", ["PAUSED"])
     side.connect.resume(name)
@@ -57,11 +57,11 @@ def source(side: Side, broker: KafkaBroker, boundary: str) -> list[str]:
     """A source sends its records twice, from the beginning and from an altered offset."""
     more: dict[str, Any] = {"exactly__once__support": "required", "transaction__boundary": boundary}
     name, transcript = side.start(SOURCE, chain, topic=broker.create_topic(), **more)
-    wait_until(lambda: times(transcript, "commits", "commitRecord {at=4}") == 1, 60)
+    wait_for(transcript, "commits", "commitRecord {at=4}")
     side.connect.stop(name)
     side.connect.alter(name, ({"p": "a"}, {"at": 2}))
     side.connect.put(name, "resume")
-    wait_until(lambda: times(transcript, "commits", "commitRecord {at=4}") == 2, 60)
+    wait_for(transcript, "commits", "commitRecord {at=4}", 2)
     side.connect.stop(name)
     side.connect.ask("DELETE", f"/connectors/{name}")
     return lines(transcript)
@@ -77,13 +77,13 @@ def requests(side: Side, broker: KafkaBroker, cls: str) -> list[str]:
         written.write_text(f"{text}\n")
         written.rename(f"{transcript}.order")
         begin = "open" if cls == SINK else "start "  # a sink gets its partitions later
-        wait_until(lambda: times(transcript, "task", begin) == starts, 60, f"{text} on {side.worker.url}")
+        wait_for(transcript, "task", begin, starts)
 
     if cls == SOURCE:
-        wait_until(lambda: times(transcript, "commits", "commitRecord {at=4}") == 1, 60)
+        wait_for(transcript, "commits", "commitRecord {at=4}")
         wait_until(lambda: bool(side.connect.offsets(name)), 30)
     order("same", 1)
-    wait_until(lambda: times(transcript, "connector", "taskConfigs") == 2, 60)
+    wait_for(transcript, "connector", "taskConfigs", 2)
     order("change", 2)
     side.connect.wait(name, "RUNNING", ["RUNNING"])
     order("raise", 2)

@@ -16,6 +16,7 @@ from tests.support.broker import unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.java.host import settings
 from tests.support.java.transcript.writer import read, transcript_plugins
+from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, java_worker, our_worker
 
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -64,9 +65,13 @@ def exceptions(trace: str) -> list[str]:
     return [line for line in trace.splitlines() if line.strip() and not line.lstrip().startswith(("at ", "... "))]
 
 
-def times(transcript: Path, part: str, start: str) -> int:
-    """How many lines of a part start with a text."""
-    return sum(text.startswith(start) for text in read(transcript).get(part, ()))
+def wait_for(transcript: Path, part: str, start: str, count: int = 1, timeout: float = 60.0) -> None:
+    """Waits until so many lines of a part start with a text."""
+
+    def is_told() -> bool:
+        return sum(text.startswith(start) for text in read(transcript).get(part, ())) >= count
+
+    wait_until(is_told, timeout, f"{count} lines `{part}: {start}` in {transcript}")
 
 
 @contextmanager

@@ -6,12 +6,15 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from runtime.connectors.spark.session_client import ROWS
 
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSource
 
-def register(session: Any, data_source: type) -> None:
+
+def register(session: Any, data_source: type[DataSource]) -> None:
     """As `session.dataSource.register()`, without accumulators: the JVM would send their updates to PySpark's server,
     which the driver has closed, since it unpickles what it gets (`refuse_accumulators()`)."""
     from pyspark.sql.udf import _wrap_function
@@ -19,7 +22,7 @@ def register(session: Any, data_source: type) -> None:
     context = session.sparkContext
     function = _wrap_function(_FunctionContext(context, _python(context)), data_source)
     source = session._jvm.org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource(function)
-    session._jsparkSession.dataSource().registerPython(data_source.name(), source)  # type: ignore[attr-defined]
+    session._jsparkSession.dataSource().registerPython(data_source.name(), source)
 
 
 class _FunctionContext:
