@@ -154,6 +154,7 @@ public class UnrulySinkTask extends SinkTask {
         } else if (order.equals("native")) {
             Native.load(out, config.get("transcript") + ".so");
         } else if (order.equals("thread")) {
+            Left.stopped = false;
             new Left(out, new File(config.get("transcript") + ".alive")).start();
         }
     }
