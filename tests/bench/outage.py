@@ -15,7 +15,7 @@ from tests.bench import report
 from tests.support.clusters.broker_outage import LINES, SOURCES, pipeline
 from tests.support.kafka.broker_cluster import BrokerCluster
 
-WARM = 30.0  # seconds after the first records until the processor time is measured: compilers, the standby driver's start
+WARM = 30.0  # seconds after the first records until the processor time is measured: compilers, the class archive
 BEFORE = 60.0  # seconds in which the processor time is measured with all brokers
 
 
