@@ -21,6 +21,7 @@ class PgType:
     labels: tuple[str, ...] = ()
     modifier: int = -1
     """Of a domain: the modifier of its base, such as precision and scale."""
+    is_domain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def _read_type(query: Query, oid: int, known: dict[int, PgType]) -> PgType:
     if kind == "d":
         below = type_of(query, base, known)
         modifier = modifier if modifier >= 0 else below.modifier
-        return PgType(oid, below.name, below.kind, below.element, below.labels, modifier)
+        return PgType(oid, below.name, below.kind, below.element, below.labels, modifier, True)
     of = type_of(query, element, known) if category == "A" and element else None
     return PgType(oid, name, kind, of, tuple(labels))
 

@@ -5,6 +5,7 @@ Each error names the statement with which an administrator solves it."""
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -38,6 +39,7 @@ SELECT current_setting('wal_level'), r.rolsuper OR r.rolreplication OR EXISTS (
 FROM pg_roles r WHERE r.rolname = current_user
 """
 _OLDEST = 100000
+_SLOW = 3.0  # seconds after which a wait is reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,13 +234,13 @@ def creating_slot(session: Session, name: str) -> Iterator[None]:
 
     connection = session.connection.pgconn
     connection.send_query(f"SELECT pg_create_logical_replication_slot('{name}', 'pgoutput')".encode())
-    reported = False
+    report_at, reported = time.monotonic() + _SLOW, False
     while True:
         connection.consume_input()
         if not connection.is_busy():
             break
         yield None
-        if not reported:
+        if not reported and time.monotonic() > report_at:
             _log.info("The server waits for open transactions to end before it creates the slot %s", name)
             reported = True
     failure = ""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import hashlib
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -93,7 +95,17 @@ def _array(element: PgType, modifier: int, modes: ValueModes) -> Mapped | None:
             raise ValueError("it is an array of arrays, for which Debezium has no schema")
         return [None if part is None else convert(part.encode()) for part in items]
 
-    return Mapped(schema, converted, None if item.unchanged is None else [item.unchanged], [])
+    return Mapped(schema, converted, _unchanged_array(item, modes.placeholder), [])
+
+
+def _unchanged_array(item: Mapped, placeholder: str) -> list[Any] | None:
+    """As Debezium writes it: in an array of whole numbers the placeholder's bytes are the elements."""
+    if item.schema.name == names.UUID:
+        return [str(uuid.UUID(bytes=hashlib.md5(placeholder.encode(), usedforsecurity=False).digest(), version=3))]
+    if item.unchanged is not None:
+        return [item.unchanged]
+    is_whole = item.schema.type in (Type.INT16, Type.INT32, Type.INT64) and item.schema.name in (None, names.DATE)
+    return list(placeholder.encode()) if is_whole else None
 
 
 def numeric_scale(modifier: int) -> tuple[int, int]:
@@ -117,13 +129,13 @@ def decimal_schema(scale: int, precision: int | None = None) -> Schema:
 
 
 def _numeric(modifier: int, modes: ValueModes) -> Mapped:
-    if modes.decimals is Decimals.STRING:
-        return Mapped(Schema(Type.STRING), bytes.decode, modes.placeholder, "0")
     if modes.decimals is Decimals.DOUBLE:
         return Mapped(Schema(Type.FLOAT64), float, None, 0.0)
+    precision, scale = numeric_scale(modifier) if modifier >= 0 else (0, 0)
+    if modes.decimals is Decimals.STRING:
+        return Mapped(Schema(Type.STRING), bytes.decode, modes.placeholder, str(Decimal(0).scaleb(-max(scale, 0))))
     if modifier < 0:
         return Mapped(_VARIABLE, _variable, None, _variable(b"0"))
-    precision, scale = numeric_scale(modifier)
     return Mapped(decimal_schema(scale, precision), partial(_decimal, scale), None, Decimal(0).scaleb(-scale))
 
 
@@ -160,7 +172,7 @@ def _money(_: int, modes: ValueModes) -> Mapped:
         return Decimal(text.decode().translate(_NO_CURRENCY)).quantize(unit)
 
     if modes.decimals is Decimals.STRING:
-        return Mapped(Schema(Type.STRING), lambda text: str(number(text)), None, "0")
+        return Mapped(Schema(Type.STRING), lambda text: str(number(text)), None, str(Decimal(0).quantize(unit)))
     if modes.decimals is Decimals.DOUBLE:
         return Mapped(Schema(Type.FLOAT64), lambda text: float(number(text)), None, 0.0)
     return Mapped(decimal_schema(modes.money_digits), number, None, Decimal(0).quantize(unit))
@@ -179,7 +191,8 @@ _ENCODINGS: dict[Binary, Callable[[bytes], Any]] = {
 def _binary(modes: ValueModes, decoded: Callable[[bytes], bytes]) -> Mapped:
     encode = _ENCODINGS[modes.binary]
     schema = Schema(Type.BYTES if modes.binary is Binary.BYTES else Type.STRING)
-    return Mapped(schema, lambda text: encode(decoded(text)), encode(modes.placeholder.encode()), encode(b""))
+    unchanged = modes.placeholder.encode() if modes.binary is Binary.BYTES else modes.placeholder
+    return Mapped(schema, lambda text: encode(decoded(text)), unchanged, encode(b""))
 
 
 def _bytea(_: int, modes: ValueModes) -> Mapped:
@@ -195,8 +208,9 @@ def _bits(modifier: int, modes: ValueModes) -> Mapped:
 
 
 def _bit_bytes(text: bytes) -> bytes:
-    """In the order of java.util.BitSet: the last bit first."""
-    return int(text or b"0", 2).to_bytes((len(text) + 7) // 8, "little")
+    """In the order of java.util.BitSet: the last bit first, without bytes that are zero at the end."""
+    number = int(text or b"0", 2)
+    return number.to_bytes((number.bit_length() + 7) // 8, "little")
 
 
 def _precision(modifier: int) -> int:
@@ -273,9 +287,8 @@ def _hstore(_: int, modes: ValueModes) -> Mapped:
         unchanged = {modes.placeholder: modes.placeholder}
         return Mapped(schema, lambda text: nested.pairs(text.decode()), unchanged, {})
     schema = Schema(Type.STRING, name=names.JSON, version=1)
-    return Mapped(
-        schema, lambda text: orjson.dumps(nested.pairs(text.decode())).decode(), modes.placeholder, "{}"
-    )  # fmt: skip
+    placeholder = orjson.dumps({modes.placeholder: modes.placeholder}).decode()
+    return Mapped(schema, lambda text: orjson.dumps(nested.pairs(text.decode())).decode(), placeholder, "{}")
 
 
 _BUILT: dict[str, Callable[[int, ValueModes], Mapped]] = {
