@@ -63,6 +63,14 @@ class ReplicationConnection:
     def read(self, wait: float) -> Data | Keepalive | None:
         """The next message; None if none has arrived within `wait` seconds. RetriableError if the connection is
         lost, ConnectError if the server has reported an error."""
+        from psycopg import OperationalError
+
+        try:
+            return self._read(wait)
+        except OperationalError as error:
+            raise RetriableError(f"The replication connection is lost: {' '.join(str(error).split())}") from None
+
+    def _read(self, wait: float) -> Data | Keepalive | None:
         connection = self._connection
         size, data = connection.get_copy_data(1)
         if size == 0 and wait > 0:
@@ -83,11 +91,16 @@ class ReplicationConnection:
         raise self._ended()
 
     def confirm(self, flushed: int) -> None:
-        """Tells the server that everything before this position may be discarded."""
+        """Tells the server that everything before this position may be discarded. RetriableError if the connection is
+        lost."""
+        from psycopg import OperationalError
+
         micros = time.time_ns() // 1000 - _EPOCH_MICROS
-        connection = self._connection
-        connection.put_copy_data(_STATUS.pack(b"r", flushed, flushed, flushed, micros, 0))
-        connection.flush()
+        try:
+            self._connection.put_copy_data(_STATUS.pack(b"r", flushed, flushed, flushed, micros, 0))
+            self._connection.flush()
+        except OperationalError as error:
+            raise RetriableError(f"The replication connection is lost: {' '.join(str(error).split())}") from None
 
     def close(self) -> None:
         """Ends the connection."""
