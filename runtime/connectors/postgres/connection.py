@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,21 @@ _RETRIABLE = ("08", "40", "53", "57P", "55P03", "25006")
 _IN_USE = "55006"  # of a slot that another connection reads
 
 
+HOST = "database.hostname"
+ROOT_CERTIFICATE, CERTIFICATE, KEY = "database.sslrootcert", "database.sslcert", "database.sslkey"
+
+
+def local_paths(config: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The options that name files or sockets of this machine, with their paths."""
+    for key in (ROOT_CERTIFICATE, CERTIFICATE, KEY):
+        path = config.get(key) or ""
+        if path and (key, path) != (ROOT_CERTIFICATE, "system"):
+            yield key, path
+    for host in (config.get(HOST) or "").split(","):
+        if host.strip().startswith(("/", "@")):
+            yield HOST, host.strip()
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """Where the database is, and who connects to it."""
@@ -37,13 +52,13 @@ class Server:
 
     def parameters(self, replication: bool = False) -> dict[str, str]:
         """The parameters of libpq. ConfigError if a file may not be read."""
-        for name in ("sslrootcert", "sslcert", "sslkey"):
-            path = self.tls.get(name)
-            if path and (name, path) != ("sslrootcert", "system"):
-                try:
-                    allowed_folders().check(path)
-                except OutsideError as error:
-                    raise ConfigError(f"database.{name} is {error.strerror}: {path}") from None
+        for key, path in local_paths(
+            {HOST: self.host, **{f"database.{name}": text for name, text in self.tls.items()}}
+        ):
+            try:
+                allowed_folders().check(path)
+            except OutsideError as error:
+                raise ConfigError(f"{key} is {error.strerror}: {path}") from None
         parameters = {
             "host": self.host,
             "port": str(self.port),

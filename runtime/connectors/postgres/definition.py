@@ -10,7 +10,7 @@ from typing import Any
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width, grouped
 from runtime.api.config.types import invalid
 from runtime.api.config.validators import Validator, at_least, between, non_empty, one_of, optional
-from runtime.connectors.postgres.connection import Server
+from runtime.connectors.postgres.connection import CERTIFICATE, HOST, KEY, ROOT_CERTIFICATE, Server
 from runtime.connectors.postgres.modes import (
     Autocreate,
     Binary,
@@ -21,9 +21,8 @@ from runtime.connectors.postgres.modes import (
     Times,
 )
 
-HOST, PORT, USER, PASSWORD = "database.hostname", "database.port", "database.user", "database.password"
+PORT, USER, PASSWORD = "database.port", "database.user", "database.password"
 DATABASE, TLS_MODE = "database.dbname", "database.sslmode"
-ROOT_CERTIFICATE, CERTIFICATE, KEY = "database.sslrootcert", "database.sslcert", "database.sslkey"
 PREFIX, SLOT, DROP_SLOT = "topic.prefix", "slot.name", "slot.drop.on.stop"
 SLOT_RETRIES, SLOT_DELAY = "slot.max.retries", "slot.retry.delay.ms"
 PUBLICATION, AUTOCREATE = "publication.name", "publication.autocreate.mode"
@@ -197,16 +196,6 @@ def _no_control_characters(name: str, value: Any) -> None:
         raise invalid(name, value, "must not have control characters")
 
 
-def _file(name: str, value: Any) -> None:
-    from runtime.system.allowed_folders import OutsideError, allowed_folders
-
-    if value and (name, value) != (ROOT_CERTIFICATE, "system"):
-        try:
-            allowed_folders().check(value)
-        except OutsideError as error:
-            raise invalid(name, value, f"is {error.strerror}") from None
-
-
 def _text_key(name: str, default: Any, importance: Importance, doc: str, title: str, check: Validator | None = None,
               width: Width = Width.MEDIUM) -> ConfigKey:  # fmt: skip
     return ConfigKey(name, ConfigType.STRING, default, importance, doc, check, width=width, display_name=title)
@@ -260,10 +249,10 @@ CONFIG_DEF = ConfigDef(
              "verified: disable, allow, prefer, require, verify-ca or verify-full.", one_of(*_TLS_MODES),
              width=Width.SHORT, display_name="TLS mode", recommender=Choices(_TLS_MODES)),
         _text_key(ROOT_CERTIFICATE, None, _LOW, "File with the certificates of trusted authorities.",
-             "Trusted certificates", _file, Width.LONG),
-        _text_key(CERTIFICATE, None, _LOW, "File with the client's certificate.", "Client certificate", _file,
-             Width.LONG),
-        _text_key(KEY, None, _LOW, "File with the client's key.", "Client key", _file, Width.LONG),
+             "Trusted certificates", width=Width.LONG),
+        _text_key(CERTIFICATE, None, _LOW, "File with the client's certificate.", "Client certificate",
+             width=Width.LONG),
+        _text_key(KEY, None, _LOW, "File with the client's key.", "Client key", width=Width.LONG),
     ),
     *grouped("Replication", 1,
         _text_key(SLOT, None, _HIGH, "Replication slot, which keeps the changes that have not been read yet. Created "

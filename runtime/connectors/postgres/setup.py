@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from runtime.api.errors import ConnectError, RetriableError
 from runtime.connectors.postgres import catalog
 from runtime.connectors.postgres.catalog import Query, TableFacts, quoted, quoted_names
+from runtime.connectors.postgres.connection import HOST
 from runtime.connectors.postgres.definition import (
     AUTOCREATE,
     DATABASE,
-    HOST,
     PUBLICATION,
     SLOT,
     SNAPSHOT,

@@ -70,8 +70,8 @@ class Shop:
     def remove(self) -> None:
         """A slot keeps the log of all databases of the server."""
         self.connect.ask("DELETE", f"/connectors/{self.name}")
-        drop = f"SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = '{self.slot}' AND NOT active"
-        left = f"SELECT 1 FROM pg_replication_slots WHERE slot_name = '{self.slot}'"
+        slots = f"FROM pg_replication_slots WHERE slot_name = '{self.slot}'"
+        drop, left = f"SELECT pg_drop_replication_slot(slot_name) {slots} AND NOT active", f"SELECT 1 {slots}"
         wait_until(lambda: self.execute(drop) or not self.execute(left), 30, "the slot is dropped", every=0.2)
 
 
