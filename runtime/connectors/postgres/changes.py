@@ -10,30 +10,30 @@ from runtime.api.data.record import ErrantSourceRecord, SourceRecord
 from runtime.api.errors import ConnectError, DataError
 from runtime.api.task import Offset
 from runtime.connectors.postgres.definition import CdcSettings
-from runtime.connectors.postgres.events import NEW_KEY, OLD_KEY, Events, Origin, key_header
-from runtime.connectors.postgres.offsets import COMMIT, EVENT, LSN, MICROS, XID, Position, with_progress
-from runtime.connectors.postgres.tables import TableReader
+from runtime.connectors.postgres.events import NEW_KEY, OLD_KEY, ChangeEvents, TransactionOrigin, key_header
+from runtime.connectors.postgres.offsets import COMMIT, EVENT, LSN, MICROS, XID, LogPosition, with_progress
+from runtime.connectors.postgres.tables import RowReader
 from runtime.connectors.postgres.wire.pgoutput import Begin, Change, Commit, Relation, Truncate, decode
 from runtime.connectors.postgres.wire.replication import Data
 
 _PER_CHANGE = 4  # numbers of a change: delete, tombstone and create of a row whose key was changed
 _OPERATIONS = {"I": "c", "U": "u", "D": "d"}
-ReaderOf = Callable[[Relation], TableReader | None]
+ReaderOf = Callable[[Relation], RowReader | None]
 
 
 class Changes:
     """Keeps the state of the open transaction. Records up to the position with which it was made are left out."""
 
-    def __init__(self, settings: CdcSettings, events: Events, reader_of: ReaderOf, position: Position) -> None:
+    def __init__(self, settings: CdcSettings, events: ChangeEvents, reader_of: ReaderOf, position: LogPosition) -> None:
         self._settings, self._events, self._reader_of = settings, events, reader_of
-        self._readers: dict[int, TableReader | None] = {}
+        self._readers: dict[int, RowReader | None] = {}
         self._resumed = position
         self._progress = position.progress
         self.completed = position
         """Behind the last transaction of which everything was returned; the transaction of the resumed position until
         then."""
         self._open: Begin | None = None
-        self._origin = Origin(0, 0, None)
+        self._origin = TransactionOrigin(0, 0, None)
         self._before: int | None = position.commit or None
         self._records: list[SourceRecord] = []
         self._skipped_to: tuple[int, int] | None = None
@@ -58,7 +58,7 @@ class Changes:
     def advanced(self, lsn: int) -> None:
         """The server has nothing to send before this position (keepalive)."""
         if self._open is None and lsn > self.completed.commit:
-            self.completed = Position(lsn, None, self._needed(lsn))
+            self.completed = LogPosition(lsn, None, self._needed(lsn))
 
     def add(self, data: Data) -> bool:
         """Processes a message; whether it was the end of a transaction."""
@@ -80,7 +80,7 @@ class Changes:
                     self._truncate(reader, data.lsn)
         return False
 
-    def _reader(self, relation: int) -> TableReader | None:
+    def _reader(self, relation: int) -> RowReader | None:
         try:
             return self._readers[relation]
         except KeyError:
@@ -88,7 +88,7 @@ class Changes:
 
     def _begin(self, begin: Begin, lsn: int) -> None:
         self._open, self._began_at = begin, lsn
-        self._origin = Origin(begin.xid, begin.micros, self._before)
+        self._origin = TransactionOrigin(begin.xid, begin.micros, self._before)
         resumed = self._resumed
         self._skipped_to = resumed.last if begin.lsn == resumed.commit else None
         self._progress = self._needed(begin.lsn)
@@ -108,7 +108,7 @@ class Changes:
             end = self._events.transaction("END", begin.xid, commit.end, begin.micros, offset, counts)
             self._add(end, commit.end, 0)
         self._open, self._before = None, commit.end
-        self.completed = Position(commit.end, None, self._needed(commit.end))
+        self.completed = LogPosition(commit.end, None, self._needed(commit.end))
 
     def _next_event(self, lsn: int) -> int:
         """The first number of a change at this position."""
@@ -122,7 +122,7 @@ class Changes:
         offset: dict[str, Any] = {COMMIT: begin.lsn, LSN: lsn, EVENT: event, XID: begin.xid, MICROS: begin.micros}
         return offset if self._progress is None else with_progress(offset, self._progress)
 
-    def _is_seen(self, reader: TableReader) -> bool:
+    def _is_seen(self, reader: RowReader) -> bool:
         """Whether the snapshot of the table contains the changes of this transaction."""
         progress, begin = self._progress, self._open
         assert begin is not None
@@ -135,7 +135,7 @@ class Changes:
         if skipped is None or (lsn, event) > skipped:
             self._records.append(record)
 
-    def _change(self, change: Change, reader: TableReader, lsn: int) -> None:
+    def _change(self, change: Change, reader: RowReader, lsn: int) -> None:
         event = self._next_event(lsn)
         op = _OPERATIONS[change.kind]
         if op in self._settings.skipped or (self._check_view and self._is_seen(reader)):
@@ -146,7 +146,7 @@ class Changes:
             offset = self._offset(lsn, event)
             self._add(ErrantSourceRecord(self._events.partition, offset, error), lsn, event)
 
-    def _row(self, change: Change, reader: TableReader, op: str, lsn: int, event: int) -> None:
+    def _row(self, change: Change, reader: RowReader, op: str, lsn: int, event: int) -> None:
         old, new = change.old, change.new
         if old is not None and new is not None and change.is_complete:
             new = reader.completed(new, old)
@@ -170,7 +170,7 @@ class Changes:
         if op == "d":
             self._add(self._events.tombstone(reader, key, self._offset(lsn, event + 1)), lsn, event + 1)
 
-    def _moved(self, reader: TableReader, before: dict[str, Any], after: dict[str, Any], lsn: int, event: int) -> None:
+    def _moved(self, reader: RowReader, before: dict[str, Any], after: dict[str, Any], lsn: int, event: int) -> None:
         """A row whose key was changed: it is deleted under its old key and created under its new one."""
         old, new = reader.key(before), reader.key(after)
         schema = reader.key_schema
@@ -179,19 +179,19 @@ class Changes:
             reader, old, self._offset(lsn, event + 1), key_header(NEW_KEY, schema, new)), lsn, event + 1)  # fmt: skip
         self._event_of(reader, "c", new, None, after, lsn, event + 2, key_header(OLD_KEY, schema, old))
 
-    def _truncate(self, reader: TableReader, lsn: int) -> None:
+    def _truncate(self, reader: RowReader, lsn: int) -> None:
         event = self._next_event(lsn)
         if "t" not in self._settings.skipped and not (self._check_view and self._is_seen(reader)):
             self._event_of(reader, "t", None, None, None, lsn, event)
 
-    def _event_of(self, reader: TableReader, op: str, key: Any, before: Any, after: Any, lsn: int, event: int,
+    def _event_of(self, reader: RowReader, op: str, key: Any, before: Any, after: Any, lsn: int, event: int,
                   headers: Any = None) -> None:  # fmt: skip
         transaction = self._transaction(reader, lsn) if self._settings.transactions else None
         source = self._events.source(reader, self._origin, lsn)
         offset = self._offset(lsn, event)
         self._add(self._events.record(reader, op, key, before, after, source, offset, transaction, headers), lsn, event)
 
-    def _transaction(self, reader: TableReader, lsn: int) -> dict[str, Any]:
+    def _transaction(self, reader: RowReader, lsn: int) -> dict[str, Any]:
         begin, at = self._open, self._began_at
         assert begin is not None
         if not self._counts:

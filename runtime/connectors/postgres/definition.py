@@ -18,7 +18,7 @@ from runtime.connectors.postgres.modes import (
     HStores,
     Intervals,
     SnapshotMode,
-    Times,
+    TimePrecision,
 )
 
 PORT, USER, PASSWORD = "database.port", "database.user", "database.password"
@@ -61,7 +61,7 @@ class ValueModes:
     """How values are written."""
 
     decimals: Decimals = Decimals.PRECISE
-    times: Times = Times.ADAPTIVE
+    times: TimePrecision = TimePrecision.ADAPTIVE
     binary: Binary = Binary.BYTES
     intervals: Intervals = Intervals.NUMERIC
     hstores: HStores = HStores.JSON
@@ -119,7 +119,7 @@ class CdcSettings:
             snapshot=SnapshotMode(parsed[SNAPSHOT]),
             values=ValueModes(
                 Decimals(parsed[DECIMALS]),
-                Times(parsed[TIMES]),
+                TimePrecision(parsed[TIMES]),
                 Binary(parsed[BINARY]),
                 Intervals(parsed[INTERVALS]),
                 HStores(parsed[HSTORES]),
@@ -298,7 +298,7 @@ CONFIG_DEF = ConfigDef(
              "string.", "Decimals", tuple(Decimals)),
         _choice(TIMES, "adaptive", "How dates and times are written: adaptive, in the unit of their precision; "
              "adaptive_time_microseconds, times of day always in microseconds; connect, in Connect's types with "
-             "milliseconds.", "Times", tuple(Times)),
+             "milliseconds.", "Times", tuple(TimePrecision)),
         _choice(BINARY, "bytes", "How bytea is written: bytes, base64, base64-url-safe or hex.", "Bytes",
              tuple(Binary)),
         _choice(INTERVALS, "numeric", "How intervals are written: numeric, in microseconds; or string, in ISO 8601.",

@@ -18,12 +18,12 @@ from runtime.connectors.postgres.envelope import (
     TRANSACTION_VALUE,
 )
 from runtime.connectors.postgres.offsets import partition_of
-from runtime.connectors.postgres.tables import TableReader
+from runtime.connectors.postgres.tables import RowReader
 
 OLD_KEY, NEW_KEY = "__debezium.oldkey", "__debezium.newkey"
 
 
-class Origin:
+class TransactionOrigin:
     """The fields of `source` that the changes of a transaction share. `micros` is the time of its commit, in
     microseconds since 1970; `before` is the position behind the transaction that was committed last, or None."""
 
@@ -33,7 +33,7 @@ class Origin:
         self.xid, self.micros, self.before = xid, micros, before
 
 
-class Events:
+class ChangeEvents:
     """Makes records of the changes of all tables."""
 
     def __init__(self, settings: CdcSettings, version: str) -> None:
@@ -45,7 +45,7 @@ class Events:
         self._tombstones = settings.tombstones
         self._transaction_topic = f"{settings.prefix}.transaction"
 
-    def source(self, table: TableReader, origin: Origin, lsn: int, snapshot: str = "false") -> dict[str, Any]:
+    def source(self, table: RowReader, origin: TransactionOrigin, lsn: int, snapshot: str = "false") -> dict[str, Any]:
         """The value of `source`."""
         before, micros = origin.before, origin.micros
         sequence = f'[null,"{lsn}"]' if before is None else f'["{before}","{lsn}"]'
@@ -65,7 +65,7 @@ class Events:
         }
 
     def record(
-        self, table: TableReader, op: str, key: dict[str, Any] | None, before: Any, after: Any,
+        self, table: RowReader, op: str, key: dict[str, Any] | None, before: Any, after: Any,
         source: dict[str, Any], offset: Offset, transaction: dict[str, Any] | None = None,
         headers: Headers | None = None,
     ) -> SourceRecord:  # fmt: skip
@@ -87,7 +87,7 @@ class Events:
         )  # fmt: skip
 
     def tombstone(
-        self, table: TableReader, key: dict[str, Any] | None, offset: Offset, headers: Headers | None = None
+        self, table: RowReader, key: dict[str, Any] | None, offset: Offset, headers: Headers | None = None
     ) -> SourceRecord | None:
         """The record without value that follows a delete; None if the options exclude it."""
         if not self._tombstones:

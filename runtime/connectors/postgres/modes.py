@@ -28,7 +28,7 @@ class Decimals(StrEnum):
     STRING = "string"
 
 
-class Times(StrEnum):
+class TimePrecision(StrEnum):
     """The unit of dates and times: by their precision, or Connect's milliseconds."""
 
     ADAPTIVE = "adaptive"

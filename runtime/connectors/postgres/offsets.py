@@ -14,9 +14,11 @@ from typing import Any
 
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, Partition
-from runtime.connectors.postgres.views import Progress
+from runtime.connectors.postgres.views import SnapshotProgress
 
 COMMIT, LSN, EVENT, XID, MICROS, SNAPSHOT = "lsn_commit", "lsn", "event", "txId", "ts_usec", "snapshot"
+PROCESSED, LAST_ROW = "lsn_proc", "last_snapshot_record"
+_DEBEZIUM = {PROCESSED, LAST_ROW}
 _NUMBERS = (COMMIT, LSN, EVENT, XID, MICROS)
 
 
@@ -26,35 +28,45 @@ def partition_of(prefix: str) -> Partition:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class LogPosition:
     """Where reading continues: with the transaction committed at `commit`, behind `last` if that is set."""
 
     commit: int = 0
     last: tuple[int, int] | None = None
-    progress: Progress | None = None
+    progress: SnapshotProgress | None = None
 
     def offset(self) -> Offset:
         """The source offset of a position between two transactions."""
         return with_progress({COMMIT: self.commit}, self.progress)
 
 
-def with_progress(offset: dict[str, Any], progress: Progress | None) -> Offset:
+def with_progress(offset: dict[str, Any], progress: SnapshotProgress | None) -> Offset:
     """The offset with what a snapshot has read, as long as that is needed."""
     if progress is not None:
         offset[SNAPSHOT] = progress.text
     return offset
 
 
-def position_of(offset: Offset | None) -> Position | None:
+def position_of(offset: Offset | None) -> LogPosition | None:
     """The position of a committed offset; None without one. ConnectError if it is not valid."""
     if not offset:
         return None
+    if _DEBEZIUM & offset.keys():
+        return _of_debezium(offset)
     numbers = {name: _number(offset, name) for name in _NUMBERS if offset.get(name) is not None}
     if COMMIT not in numbers:
         raise ConnectError(f"The offset needs '{COMMIT}', the position of a transaction's commit as a number")
     last = (numbers[LSN], numbers.get(EVENT, 0)) if LSN in numbers else None
     text = offset.get(SNAPSHOT)
-    return Position(numbers[COMMIT], last, None if text is None else Progress.parse(text))
+    return LogPosition(numbers[COMMIT], last, None if text is None else SnapshotProgress.parse(text))
+
+
+def _of_debezium(offset: Offset) -> LogPosition | None:
+    """The position of an offset of Debezium's connector, at the start of the transaction that it may have cut; None if
+    its snapshot is not complete. There `lsn_commit` is the end of the last complete transaction."""
+    if PROCESSED in offset:
+        return LogPosition(_number(offset, COMMIT if offset.get(COMMIT) is not None else PROCESSED))
+    return LogPosition(_number(offset, LSN)) if offset.get(LAST_ROW) else None
 
 
 def _number(offset: Mapping[str, Any], name: str) -> int:

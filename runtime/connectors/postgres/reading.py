@@ -14,13 +14,13 @@ from runtime.api.task import Offset, OffsetReader, Partition, TransactionContext
 from runtime.connectors.postgres.catalog import quoted
 from runtime.connectors.postgres.changes import Changes
 from runtime.connectors.postgres.definition import CdcSettings
-from runtime.connectors.postgres.events import Events
+from runtime.connectors.postgres.events import ChangeEvents
 from runtime.connectors.postgres.modes import SnapshotMode
-from runtime.connectors.postgres.offsets import Position, position_of
+from runtime.connectors.postgres.offsets import LogPosition, position_of
 from runtime.connectors.postgres.readers import TableReaders
-from runtime.connectors.postgres.selection import Selection
+from runtime.connectors.postgres.selection import TableSelection
 from runtime.connectors.postgres.session import Session
-from runtime.connectors.postgres.setup import Slot, creating_slot, ensure_publication, problems, read_slot
+from runtime.connectors.postgres.setup import ReplicationSlot, creating_slot, ensure_publication, problems, read_slot
 from runtime.connectors.postgres.snapshot import Snapshot
 from runtime.connectors.postgres.streaming import StreamThread
 from runtime.connectors.postgres.wire.lsn import lsn_text
@@ -36,7 +36,7 @@ _PAUSE = 0.25  # seconds after which a poll returns the records that it has
 Steps = Generator[Sequence[SourceRecord] | None, None, None]
 
 
-class Worker(Protocol):
+class CdcServices(Protocol):
     """What the worker offers to the task."""
 
     @property
@@ -55,13 +55,13 @@ class ChangeReads:
     pass."""
 
     def __init__(
-        self, settings: CdcSettings, worker: Worker, version: str, clock: Callable[[], float] = time.monotonic
+        self, settings: CdcSettings, worker: CdcServices, version: str, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """`version` is the value of `source.version`; `clock` is in seconds."""
         self._settings, self._worker, self._clock = settings, worker, clock
-        self._events = Events(settings, version)
+        self._events = ChangeEvents(settings, version)
         self._session = Session(settings.server)
-        self._readers = TableReaders(settings, self._session, Selection(settings.filters))
+        self._readers = TableReaders(settings, self._session, TableSelection(settings.filters))
         self._partition = self._events.partition
         self._position = position_of(worker.offsets.offset(self._partition))
         self._always = settings.snapshot is SnapshotMode.ALWAYS
@@ -148,11 +148,11 @@ class ChangeReads:
             if slot is None:
                 raise RetriableError(f"The slot {self._settings.slot} has disappeared")
         if self._position is None:
-            self._position = Position(slot.confirmed)
+            self._position = LogPosition(slot.confirmed)
             if self._settings.snapshot.reads:
                 yield from self._snapshot()
         elif self._always or (self._position.progress is not None and not self._position.progress.is_complete):
-            self._position = Position(self._position.commit, self._position.last,
+            self._position = LogPosition(self._position.commit, self._position.last,
                                       None if self._always else self._position.progress)  # fmt: skip
             yield from self._snapshot()
         self._always = False
@@ -163,7 +163,7 @@ class ChangeReads:
                 yield None
         yield from self._changes()
 
-    def _checked_slot(self) -> Slot | None:
+    def _checked_slot(self) -> ReplicationSlot | None:
         """The slot, after checks; None if it must be created."""
         query = self._session.query
         for problem in problems(self._settings, query):
@@ -250,18 +250,18 @@ class ChangeReads:
         elif transactions is None or ended is None:
             yield None
 
-    def _offer_offset(self, position: Position) -> None:
+    def _offer_offset(self, position: LogPosition) -> None:
         """Commits a position behind which nothing was of interest, so that the server can discard its log."""
         now = self._clock()
         if now >= self._next_offset and position.commit > self._added:
             self._next_offset = now + self._settings.status_interval
             self._add_offset(position)
 
-    def _add_offset(self, position: Position) -> None:
+    def _add_offset(self, position: LogPosition) -> None:
         self._added = position.commit
         self._worker.add_offsets([(self._partition, position.offset())])
 
-    def _heartbeat(self, position: Position) -> Steps:
+    def _heartbeat(self, position: LogPosition) -> Steps:
         interval, now = self._settings.heartbeat, self._clock()
         if interval and now >= self._next_heartbeat:
             self._next_heartbeat = now + interval

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SYSTEM_SCHEMAS = ("pg_catalog", "information_schema", "pg_toast")
 
 
-class Selection:
+class TableSelection:
     """Applies the regular expressions of the options, which ignore case."""
 
     def __init__(self, filters: Filters) -> None:

@@ -24,7 +24,7 @@ from runtime.connectors.postgres.definition import (
     CdcSettings,
 )
 from runtime.connectors.postgres.modes import Autocreate
-from runtime.connectors.postgres.selection import Selection
+from runtime.connectors.postgres.selection import TableSelection
 from runtime.connectors.postgres.session import Session
 from runtime.connectors.postgres.wire.lsn import parse_lsn
 
@@ -51,7 +51,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class ReplicationSlot:
     """A replication slot. `confirmed` is the position to which changes may be discarded already."""
 
     confirmed: int
@@ -81,7 +81,7 @@ def problems(settings: CdcSettings, query: Query) -> Iterator[Problem]:
     yield from _table_problems(settings, query, may_create, user)
 
 
-def _slot_problems(settings: CdcSettings, slot: Slot) -> Iterator[Problem]:
+def _slot_problems(settings: CdcSettings, slot: ReplicationSlot) -> Iterator[Problem]:
     if slot.plugin != "pgoutput":
         yield Problem(SLOT, f"The slot {settings.slot} has the plugin {slot.plugin}, not pgoutput: use another name")
     if slot.database != settings.server.database:
@@ -100,7 +100,7 @@ def _slot_problems(settings: CdcSettings, slot: Slot) -> Iterator[Problem]:
 
 
 def _table_problems(settings: CdcSettings, query: Query, may_create: bool, user: str) -> Iterator[Problem]:
-    selection = Selection(settings.filters)
+    selection = TableSelection(settings.filters)
     selected = [table for table in catalog.tables(query) if selection.takes_table(table.schema, table.name)]
     if not selected and selection.is_limited:
         yield Problem(TABLES, "No table of the database matches the options table.include.list and schema.include.list")
@@ -176,7 +176,7 @@ def _publication(query: Query, name: str) -> tuple[bool, bool]:
 
 def ensure_publication(settings: CdcSettings, session: Session) -> None:
     """Creates the publication, or adds tables that the options select; ConnectError if that is not allowed."""
-    query, selection = session.query, Selection(settings.filters)
+    query, selection = session.query, TableSelection(settings.filters)
     selected = [table for table in catalog.tables(query) if selection.takes_table(table.schema, table.name)]
     exists, everything = _publication(query, settings.publication)
     if not exists:
@@ -215,7 +215,7 @@ def _run(query: Query, statement: str) -> None:
         raise ConnectError(f"{reason}; run this statement as a user who may do so: {statement}") from None
 
 
-def read_slot(query: Query, name: str) -> Slot | None:
+def read_slot(query: Query, name: str) -> ReplicationSlot | None:
     """A slot; None if it does not exist."""
     rows = query(
         "SELECT confirmed_flush_lsn::text, active, to_jsonb(s) ->> 'wal_status' = 'lost', plugin::text, database::text "
@@ -225,7 +225,7 @@ def read_slot(query: Query, name: str) -> Slot | None:
     if not rows:
         return None
     confirmed, active, lost, plugin, database = rows[0]
-    return Slot(parse_lsn(confirmed) if confirmed else 0, active, bool(lost), plugin or "", database or "")
+    return ReplicationSlot(parse_lsn(confirmed) if confirmed else 0, active, bool(lost), plugin or "", database or "")
 
 
 def creating_slot(session: Session, name: str) -> Iterator[None]:

@@ -17,13 +17,13 @@ from runtime.api.errors import DataError
 from runtime.connectors.postgres import catalog
 from runtime.connectors.postgres.catalog import CatalogTable, quoted
 from runtime.connectors.postgres.definition import CdcSettings
-from runtime.connectors.postgres.events import Events, Origin
-from runtime.connectors.postgres.offsets import Position
+from runtime.connectors.postgres.events import ChangeEvents, TransactionOrigin
+from runtime.connectors.postgres.offsets import LogPosition
 from runtime.connectors.postgres.readers import TableReaders
-from runtime.connectors.postgres.selection import Selection
+from runtime.connectors.postgres.selection import TableSelection
 from runtime.connectors.postgres.session import Session
-from runtime.connectors.postgres.tables import TableReader
-from runtime.connectors.postgres.views import Progress, View
+from runtime.connectors.postgres.tables import RowReader
+from runtime.connectors.postgres.views import SnapshotProgress, View
 from runtime.connectors.postgres.wire.lsn import parse_lsn
 from runtime.connectors.postgres.wire.pgoutput import Row
 
@@ -42,12 +42,17 @@ class Snapshot:
     """Reads the tables that are not read yet. `position` is where the stream starts."""
 
     def __init__(
-        self, settings: CdcSettings, session: Session, events: Events, readers: TableReaders, position: Position
+        self,
+        settings: CdcSettings,
+        session: Session,
+        events: ChangeEvents,
+        readers: TableReaders,
+        position: LogPosition,
     ) -> None:
         self._settings, self._session, self._events, self._readers = settings, session, events, readers
-        self._selection = Selection(settings.filters)
+        self._selection = TableSelection(settings.filters)
         self._start = position.commit
-        self.progress = position.progress or Progress((), False)
+        self.progress = position.progress or SnapshotProgress((), False)
         """What has been read, including the records that batches() has returned."""
 
     def batches(self) -> Iterator[list[SourceRecord]]:
@@ -60,9 +65,9 @@ class Snapshot:
         except psycopg.Error as error:
             raise self._session.server.translated(error, "The snapshot was interrupted") from None
 
-    def position(self) -> Position:
+    def position(self) -> LogPosition:
         """Where reading continues."""
-        return Position(self._start, None, self.progress)
+        return LogPosition(self._start, None, self.progress)
 
     def _read(self, connection: psycopg.Connection[tuple[Any, ...]]) -> Iterator[list[SourceRecord]]:
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -71,7 +76,7 @@ class Snapshot:
         if self.progress.views:
             _log.warning("The snapshot was interrupted: the tables that are left are read as they are now")
         self.progress = self.progress.with_view(View(xids, parse_lsn(lsn)))
-        origin = Origin(int(xids.split(":")[1]) % (1 << 32), time.time_ns() // 1000, None)
+        origin = TransactionOrigin(int(xids.split(":")[1]) % (1 << 32), time.time_ns() // 1000, None)
         tables = self._tables()
         _log.info("Reading %d tables as of %s", len(tables), lsn)
         for number, table in enumerate(tables):
@@ -98,7 +103,7 @@ class Snapshot:
             for line in copy:
                 yield copied_row(bytes(line))
 
-    def event(self, reader: TableReader, row: Row, origin: Origin, lsn: int, mark: str) -> SourceRecord:
+    def event(self, reader: RowReader, row: Row, origin: TransactionOrigin, lsn: int, mark: str) -> SourceRecord:
         """The record of a row."""
         offset = self.position().offset()
         try:
@@ -117,7 +122,7 @@ class _TableRows:
     """The rows of a table, of which the last one completes it."""
 
     def __init__(
-        self, snapshot: Snapshot, reader: TableReader, origin: Origin, lsn: int, marks: tuple[bool, bool]
+        self, snapshot: Snapshot, reader: RowReader, origin: TransactionOrigin, lsn: int, marks: tuple[bool, bool]
     ) -> None:
         """`marks`: whether this is the first and the last table."""
         self._snapshot, self._reader, self._origin, self._lsn = snapshot, reader, origin, lsn

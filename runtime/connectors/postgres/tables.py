@@ -20,7 +20,7 @@ _INVALID = re.compile(r"[^\w.-]", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class SourceColumn:
+class RowColumn:
     """A column of the rows that PostgreSQL sends. `catalog` is None if it does not exist any more."""
 
     name: str
@@ -39,10 +39,10 @@ class _Reader(NamedTuple):
     absent: Any
 
 
-class TableReader:
+class RowReader:
     """Converts the rows of a table into records' keys and values."""
 
-    def __init__(self, schema: str, name: str, topic: str, columns: Sequence[tuple[int, SourceColumn, Mapped]],
+    def __init__(self, schema: str, name: str, topic: str, columns: Sequence[tuple[int, RowColumn, Mapped]],
                  key: Sequence[str]) -> None:  # fmt: skip
         """`columns` are those that are read, with their indices in the rows; `key` are the names of the key."""
         self.schema, self.name, self.topic = schema, name, topic
@@ -106,7 +106,7 @@ def _first(default: Any, missing: Any) -> Any:
     return missing if default is None else default
 
 
-def _schema(column: SourceColumn, kind: Mapped, in_key: bool) -> Schema:
+def _schema(column: RowColumn, kind: Mapped, in_key: bool) -> Schema:
     catalog = column.catalog
     optional = not in_key and (catalog is None or not catalog.is_required)
     default = None
@@ -121,8 +121,8 @@ def topic_of(prefix: str, schema: str, name: str) -> str:
 
 
 def reader_of(
-    prefix: str, modes: ValueModes, columns: Sequence[SourceColumn], taken: Sequence[bool], table: CatalogTable
-) -> TableReader:
+    prefix: str, modes: ValueModes, columns: Sequence[RowColumn], taken: Sequence[bool], table: CatalogTable
+) -> RowReader:
     """The reader of a table; `taken` tells which columns are read. The key is always read."""
     kept = []
     for place, (column, is_taken) in enumerate(zip(columns, taken, strict=True)):
@@ -133,4 +133,4 @@ def reader_of(
             kept.append((place, column, kind))
     names = {column.name for _, column, _ in kept}
     key = [name for name in table.key if name in names]
-    return TableReader(table.schema, table.name, topic_of(prefix, table.schema, table.name), kept, key)
+    return RowReader(table.schema, table.name, topic_of(prefix, table.schema, table.name), kept, key)

@@ -44,7 +44,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SnapshotProgress:
     """What a snapshot has read. After a restart in its middle, the remaining tables are read in another view."""
 
     views: tuple[View, ...]
@@ -57,7 +57,7 @@ class Progress:
         object.__setattr__(self, "text", json.dumps(document, separators=(",", ":")))
 
     @classmethod
-    def parse(cls, text: Any) -> Progress:
+    def parse(cls, text: Any) -> SnapshotProgress:
         """The inverse of `text`; ConnectError for anything else."""
         try:
             document = json.loads(text)
@@ -80,15 +80,15 @@ class Progress:
         """Whether the snapshot of a table contains the changes of a transaction."""
         return any(table in view.tables and view.sees(xid) for view in self.views)
 
-    def with_view(self, view: View) -> Progress:
+    def with_view(self, view: View) -> SnapshotProgress:
         """With another view behind the others."""
-        return Progress((*self.views, view), self.is_complete)
+        return SnapshotProgress((*self.views, view), self.is_complete)
 
-    def with_tables(self, tables: Sequence[str]) -> Progress:
+    def with_tables(self, tables: Sequence[str]) -> SnapshotProgress:
         """With tables that were read in the last view."""
         *others, last = self.views
-        return Progress((*others, View(last.xids, last.until, last.tables | set(tables))), self.is_complete)
+        return SnapshotProgress((*others, View(last.xids, last.until, last.tables | set(tables))), self.is_complete)
 
-    def completed(self) -> Progress:
+    def completed(self) -> SnapshotProgress:
         """With nothing left to read."""
-        return Progress(self.views, True)
+        return SnapshotProgress(self.views, True)

@@ -18,7 +18,7 @@ from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA,
 from runtime.api.data.schema import Field, Schema, Type
 from runtime.connectors.postgres.catalog import PgType
 from runtime.connectors.postgres.definition import ValueModes
-from runtime.connectors.postgres.modes import Binary, Decimals, HStores, Intervals, Times
+from runtime.connectors.postgres.modes import Binary, Decimals, HStores, Intervals, TimePrecision
 from runtime.connectors.postgres.values import names, nested, temporal
 
 Convert = Callable[[bytes], Any]
@@ -219,7 +219,7 @@ def _precision(modifier: int) -> int:
 
 
 def _date(_: int, modes: ValueModes) -> Mapped:
-    if modes.times is Times.CONNECT:
+    if modes.times is TimePrecision.CONNECT:
         return Mapped(DATE_SCHEMA, lambda text: date_of(temporal.days(text.decode())), None, dt.date(1970, 1, 1))
     return Mapped(Schema(Type.INT32, name=names.DATE, version=1), lambda text: temporal.days(text.decode()), None, 0)
 
@@ -228,9 +228,9 @@ def _time(modifier: int, modes: ValueModes) -> Mapped:
     def micros(text: bytes) -> int:
         return temporal.time_micros(text.decode())
 
-    if modes.times is Times.CONNECT:
+    if modes.times is TimePrecision.CONNECT:
         return Mapped(TIME_SCHEMA, lambda text: time_of(micros(text) // 1000), None, dt.time())
-    if modes.times is Times.ADAPTIVE and _precision(modifier) <= 3:
+    if modes.times is TimePrecision.ADAPTIVE and _precision(modifier) <= 3:
         return Mapped(Schema(Type.INT32, name=names.TIME, version=1), lambda text: micros(text) // 1000, None, 0)
     return Mapped(Schema(Type.INT64, name=names.MICRO_TIME, version=1), micros, None, 0)
 
@@ -245,7 +245,7 @@ def _timestamp(modifier: int, modes: ValueModes) -> Mapped:
     def moment(text: bytes) -> dt.datetime:
         return _EPOCH + dt.timedelta(microseconds=micros(text))
 
-    if modes.times is Times.CONNECT:
+    if modes.times is TimePrecision.CONNECT:
         return Mapped(TIMESTAMP_SCHEMA, moment, None, _EPOCH)
     if _precision(modifier) <= 3:
         return Mapped(Schema(Type.INT64, name=names.TIMESTAMP, version=1), lambda text: micros(text) // 1000, None, 0)

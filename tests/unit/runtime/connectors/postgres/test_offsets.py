@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runtime.api.errors import ConnectError
-from runtime.connectors.postgres.offsets import Position, check_change, position_of
-from runtime.connectors.postgres.views import Progress, View
+from runtime.connectors.postgres.offsets import LogPosition, check_change, position_of
+from runtime.connectors.postgres.views import SnapshotProgress, View
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,9 @@ def test_transactions_that_a_view_sees(xid: int, seen: bool) -> None:
 
 
 def test_progress_through_its_text() -> None:
-    progress = Progress((View("5:9:7", 100, frozenset({"public.a"})),), False).with_view(View("20:30:", 200))
+    progress = SnapshotProgress((View("5:9:7", 100, frozenset({"public.a"})),), False).with_view(View("20:30:", 200))
     progress = progress.with_tables(["public.b"])
-    again = Progress.parse(progress.text)
+    again = SnapshotProgress.parse(progress.text)
     assert again == progress
     assert (sorted(again.tables), again.until, again.is_complete) == (["public.a", "public.b"], 200, False)
     assert again.has_read("public.a", 6)
@@ -34,8 +34,28 @@ def test_progress_through_its_text() -> None:
 
 def test_positions() -> None:
     assert position_of(None) is None
-    assert position_of({"lsn_commit": 5}) == Position(5)
-    assert position_of({"lsn_commit": 5, "lsn": 3, "event": 4, "txId": 1}) == Position(5, (3, 4))
+    assert position_of({"lsn_commit": 5}) == LogPosition(5)
+    assert position_of({"lsn_commit": 5, "lsn": 3, "event": 4, "txId": 1}) == LogPosition(5, (3, 4))
+
+
+@pytest.mark.parametrize(
+    ("offset", "position"),
+    [
+        (
+            {"lsn_proc": 20, "messageType": "COMMIT", "lsn_commit": 20, "lsn": 20, "txId": 7},
+            LogPosition(20),
+        ),
+        (
+            {"lsn_proc": 25, "messageType": "INSERT", "lsn_commit": 20, "lsn": 25, "txId": 8},
+            LogPosition(20),
+        ),
+        ({"lsn_proc": 25, "messageType": "INSERT", "lsn_commit": None, "lsn": 25, "txId": 8}, LogPosition(25)),
+        ({"snapshot": "INITIAL", "last_snapshot_record": True, "lsn": 9, "txId": 7, "ts_usec": 1}, LogPosition(9)),
+        ({"snapshot": "INITIAL", "last_snapshot_record": False, "lsn": 9, "txId": 7, "ts_usec": 1}, None),
+    ],
+)
+def test_offsets_of_debezium(offset: dict[str, object], position: LogPosition | None) -> None:
+    assert position_of(offset) == position
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.connectors.postgres.catalog import PgType
 from runtime.connectors.postgres.definition import ValueModes
-from runtime.connectors.postgres.modes import Binary, Decimals, Intervals, Times
+from runtime.connectors.postgres.modes import Binary, Decimals, Intervals, TimePrecision
 from runtime.connectors.postgres.snapshot import copied_row
 from runtime.connectors.postgres.values import nested, temporal
 from runtime.connectors.postgres.values.defaults import default_of
@@ -121,7 +121,7 @@ def test_bytes_and_bits() -> None:
 
 
 def test_modes_of_times() -> None:
-    adaptive, micros = ValueModes(), ValueModes(times=Times.ADAPTIVE_MICROS)
+    adaptive, micros = ValueModes(), ValueModes(times=TimePrecision.ADAPTIVE_MICROS)
     assert _value("time", b"23:59:59.999", adaptive, 3) == 86_399_999
     assert _value("time", b"23:59:59.999", micros, 3) == 86_399_999_000
     assert _value("timestamp", b"2024-02-29 12:34:56", micros, 0) == 1_709_210_096_000
