@@ -54,7 +54,7 @@ class TableColumns:
         try:
             batch = self._conversion.record_batch(part)
             self._check_objects(part, batch)
-            batch = self._fitted(batch)
+            batch = self.fitted(batch)
         except (MergeError, *CONVERSION_ERRORS) as error:
             if len(places) == 1:
                 refuse(places[0], error)
@@ -76,7 +76,7 @@ class TableColumns:
         if not has_fields:
             raise DataError(f"The value is {batch.schema.field(VALUE).type}, not an object with fields (spark.schema)")
 
-    def _fitted(self, batch: Any) -> Any:
+    def fitted(self, batch: Any) -> Any:
         """The batch with Spark's types and the known columns, which it may extend."""
         schema = pa.schema([_spark_field(field) for field in batch.schema])
         known = self.schema
