@@ -44,6 +44,16 @@ _MERGE_SCHEMA = "mergeSchema"
 _TARGET, _ROWS, _CHANGES, _BATCHES = "Target", "Rows", "Changes", "Batches"
 
 
+class Evolution(StrEnum):
+    """What happens with fields that are not columns yet, and with other types."""
+
+    ADD = "add"  # new fields become columns; types of columns do not change
+    EVOLVE = "evolve"  # also, numbers that do not fit widen the type of their column
+    FREEZE = "freeze"  # records with other fields are errors
+    DISCARD = "discard"  # other fields are dropped
+    ANY = "any"  # each batch has the columns of its own records
+
+
 class Envelope(StrEnum):
     """What the values of changes are."""
 
@@ -69,7 +79,7 @@ def _merge_conflicts(parsed: Mapping[str, Any], kind: str) -> dict[str, str]:
         return {MODE: f"{UPSERT} needs {FORMAT}=delta or {FORMAT}=iceberg"}
     if upsert and parsed.get(SQL):
         return {SQL: f"Not with {MODE}={UPSERT}: use the transformation headrace.SparkSql"}
-    if upsert and parsed.get(EVOLUTION) == "any":
+    if upsert and parsed.get(EVOLUTION) == Evolution.ANY:
         return {EVOLUTION: f"any is for files, not for {MODE}={UPSERT}"}
     if upsert:
         return {}
@@ -98,8 +108,9 @@ CONFIG = ConfigDef(
              "STRING. Other fields are dropped. By default the columns are those of the Connect schema or, without "
              "one, of the first records.", is_ddl),
         ConfigKey(EVOLUTION, ConfigType.STRING, "add", Importance.MEDIUM, "What happens with fields that are not "
-             "columns yet: add makes them columns, none treats the record as an error, any gives each batch the "
-             "columns and types of its own records.", validators.one_of("add", "none", "any")),
+             "columns yet: add makes them columns, evolve also widens the types of columns for numbers that do not "
+             "fit, freeze treats the record as an error, discard drops the fields, any gives each batch the columns "
+             "and types of its own records.", validators.one_of(*Evolution)),
         ConfigKey(SQL, ConfigType.STRING, "", Importance.MEDIUM, "Query whose result is written, over the view record "
              "with the rows of a batch, such as SELECT id, upper(name) AS name FROM record WHERE id > 0.", is_query),
     ),
@@ -205,12 +216,17 @@ class SparkSinkSettings:
             "partition_by": list(self.partition_by),
             "options": self._options(),
             "sql": self.sql,
+            "widen": self.evolution == Evolution.EVOLVE,
             "merge": merge and {"keys": list(keys), "sequence": bool(merge.sequence), "soft": merge.soft},
         }
 
     def _options(self) -> dict[str, str]:
         options = dict(self.options)
         given = {key.lower() for key in options}
-        if self.format in _TABLE_STAGING and self.evolution != "none" and _MERGE_SCHEMA.lower() not in given:
+        if (
+            self.format in _TABLE_STAGING
+            and self.evolution in (Evolution.ADD, Evolution.EVOLVE, Evolution.ANY)
+            and _MERGE_SCHEMA.lower() not in given
+        ):
             options[_MERGE_SCHEMA] = "true"
         return options

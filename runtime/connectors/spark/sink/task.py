@@ -13,7 +13,7 @@ from runtime.api.errors import ConnectError
 from runtime.api.task import OffsetAndMetadata, SinkTask
 from runtime.connectors.spark.batch_metrics import BatchMetrics
 from runtime.connectors.spark.session_client import SessionClient, SessionLostError, SparkRequestError, retry_delay
-from runtime.connectors.spark.sink.definition import SparkSinkSettings
+from runtime.connectors.spark.sink.definition import Evolution, SparkSinkSettings
 from runtime.connectors.spark.sink.spark_batch import query_failures, refuse
 from runtime.model.task_errors import TaskLostError
 
@@ -63,7 +63,7 @@ class SparkSinkTask(SinkTask):
         self.metrics_owner = BatchMetrics()
 
     def start(self, config: Mapping[str, str]) -> None:
-        from runtime.connectors.spark.sink.columns import Evolution, TableColumns
+        from runtime.connectors.spark.sink.columns import TableColumns
         from runtime.connectors.spark.sink.spark_batch import arrow_columns
 
         settings = self._settings = SparkSinkSettings.of(config)
@@ -84,7 +84,7 @@ class SparkSinkTask(SinkTask):
         self._open: CollectedRows = self._collected()
         if settings.sql:
             self._checks.append(self._request("check"))
-        if settings.has_types and fixed is None and settings.evolution != "any" and not settings.sql:
+        if settings.has_types and fixed is None and settings.evolution != Evolution.ANY and not settings.sql:
             self._known = self._request("schema")
 
     def open(self, partitions: Sequence[TopicPartition]) -> None:

@@ -28,6 +28,7 @@ _log = logging.getLogger(__name__)
 
 _TRANSACTION = "transaction.json"
 _MERGE, _TIME_ZONE = "merge", "spark.sql.session.timeZone"
+_WIDENING = "delta.enableTypeWidening"
 _SETTING = "spark.databricks.delta.write."
 """Settings of a session with which a MERGE is executed once; writers have options for that."""
 
@@ -72,6 +73,8 @@ class DeltaBatches(StagedFiles):
             _log.info("Batch %s was published or discarded by another task meanwhile: %s", batch, described(error))
 
     def _append(self, frame: Any, options: Mapping[str, Any]) -> None:
+        if self._table.get("widen"):
+            self._allow_widening(frame)
         writer = frame.write.format("delta").mode("append").options(**self._table["options"], **options)
         if self._table["partition_by"]:
             writer = writer.partitionBy(*self._table["partition_by"])
@@ -97,12 +100,23 @@ class DeltaBatches(StagedFiles):
 
     def _adapt(self, rows: Any) -> None:
         """Create the table, or change its columns to those of the rows. Appending none does both."""
-        known = {}
-        if self._next_version():
-            table = self._session.read.format("delta").load(str(self._root.toString()))
-            known = {field.name.lower(): field.dataType.simpleString() for field in table.schema}
-        if any(known.get(field.name.lower()) != field.dataType.simpleString() for field in rows.schema):
+        known = self._columns()
+        if any(known.get(name) != kind for name, kind in _named_types(rows).items()):
             self._append(rows, {})
+
+    def _columns(self) -> Mapping[str, str]:
+        """The types of the table's columns."""
+        if not self._next_version():
+            return {}
+        return _named_types(self._session.read.format("delta").load(str(self._root.toString())))
+
+    def _allow_widening(self, rows: Any) -> None:
+        """Set the property of the table with which an append may change the types of columns."""
+        known = self._columns()
+        if all(known.get(name, kind) == kind for name, kind in _named_types(rows).items()):
+            return
+        table = f"delta.{quoted(str(self._root.toString()))}"
+        self._session.newSession().sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('{_WIDENING}' = 'true')")
 
     def _next_version(self) -> int:
         """The version that the table would have after a commit."""
@@ -112,6 +126,10 @@ class DeltaBatches(StagedFiles):
             return 0
         last = tables.forPath(session, path).history(1).first()
         return int(last.getLong(last.fieldIndex("version"))) + 1
+
+
+def _named_types(frame: Any) -> dict[str, str]:
+    return {field.name.lower(): field.dataType.simpleString() for field in frame.schema}
 
 
 def _location(session: Any, table: str) -> str:

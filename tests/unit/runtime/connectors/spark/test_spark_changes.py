@@ -11,8 +11,8 @@ from runtime.api.data.record import SinkRecord
 from runtime.api.data.schema import INT64_SCHEMA, STRING_SCHEMA, Schema, Type, struct_schema
 from runtime.connectors.files.sink.chunk import chunks_with_nulls
 from runtime.connectors.spark.sink.changes import ChangeConversion
-from runtime.connectors.spark.sink.columns import Evolution, TableColumns
-from runtime.connectors.spark.sink.definition import SparkSinkSettings
+from runtime.connectors.spark.sink.columns import TableColumns
+from runtime.connectors.spark.sink.definition import Evolution, SparkSinkSettings
 
 DELTA = {"spark.format": "delta", "spark.path": "/t", "spark.mode": "upsert"}
 KEYED = {**DELTA, "spark.key.columns": "id"}
