@@ -13,7 +13,8 @@ from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import ErrantSourceRecord, SourceRecord
 from runtime.api.errors import DataError
 from runtime.connectors.files.sink.records_to_arrow import CONVERSION_ERRORS, ArrowConversion
-from runtime.connectors.spark.sink.columns import Evolution, TableColumns, spark_compatible
+from runtime.connectors.spark.sink.columns import TableColumns, spark_compatible
+from runtime.connectors.spark.sink.definition import Evolution
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import load_converter, load_steps
@@ -107,7 +108,7 @@ class RecordRows:
         tolerance: Tolerance,
     ) -> None:
         self._columns, self._target, self._groups, self._tolerance = columns, target, groups, tolerance
-        self._table = TableColumns(Evolution.NONE, target, fixed=True)
+        self._table = TableColumns(Evolution.FREEZE, target, fixed=True)
 
     def of(self, records: Sequence[SourceRecord]) -> list[Any]:
         """Record batches of all records but those dropped or skipped. Raises the error that fails the task."""

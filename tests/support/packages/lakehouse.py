@@ -46,19 +46,23 @@ settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spar
             "spark.sql.shuffle.partitions": "1", **with_packages(conf)}
 session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
 for statement in statements:
-    session.sql(statement).collect()
+    rows = session.sql(statement).collect()
+print("RESULT", json.dumps([row.asDict(recursive=True) for row in rows], default=str))
 """
 _PROCEDURES = {"spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"}
 
 
-def run_sql(recipe: LakeRecipe, *statements: str) -> None:
-    """Executes statements on Iceberg tables in another Spark application, as other users of the tables do."""
+def run_sql(recipe: LakeRecipe, *statements: str) -> list[dict[str, Any]]:
+    """Executes statements in another Spark application, as other users of the tables do. The rows of the last one."""
     conf = {**_PROCEDURES, **recipe.worker}
     done = subprocess.run(
         [sys.executable, "-c", _TOOL], input=json.dumps([conf, statements]), capture_output=True, text=True,
         timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
+    (result,) = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
+    rows: list[dict[str, Any]] = json.loads(result.removeprefix("RESULT "))
+    return rows
 
 
 def _blocks(language: str, text: str) -> list[Any]:

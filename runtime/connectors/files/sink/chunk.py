@@ -61,6 +61,17 @@ class Chunk:
             return column_at(self._batch.timestamps(), self.places)
         return [self._batch[place].timestamp for place in self.places]
 
+    def keys(self) -> ValueBatch:
+        """The keys of the records."""
+        if isinstance(self._batch, SinkBatch):
+            return selected(self._batch.keys, self.places)
+        records = [self._batch[place] for place in self.places]
+        return ValueBatch(records[0].key_schema, [record.key for record in records])
+
+    def offsets(self) -> Column:
+        """The offset of each record in its partition."""
+        return column_at(self._offsets, self.places)
+
     def sizes(self) -> list[int]:
         """The bytes of the key and value of each record in Kafka."""
         if isinstance(self._batch, SinkBatch):
@@ -85,11 +96,32 @@ def chunks(records: Sequence[SinkRecord]) -> Iterator[Chunk]:
     """All records with a value, divided by partition, topic and schema; the records of a partition stay in order."""
     if isinstance(records, SinkBatch):
         yield from _of_batch(records)
+    else:
+        yield from _of_records(records, with_nulls=False)
+
+
+def chunks_with_nulls(records: Sequence[SinkRecord]) -> Iterator[Chunk]:
+    """As chunks(), and the records without a value in chunks of their own, out of order."""
+    if not isinstance(records, SinkBatch):
+        yield from _of_records(records, with_nulls=True)
         return
+    yield from _of_batch(records)
+    nulls: dict[TopicPartition, list[int]] = defaultdict(list)
+    if not len(records) or _no_nulls(records.values):
+        return
+    topic, partitions = records.messages[0].topic(), records.partitions()
+    for place, value in enumerate(records.values.rows):
+        if value is None:
+            nulls[TopicPartition(topic, partitions[place])].append(place)
+    for tp, places in nulls.items():
+        yield Chunk(tp, records, records.offsets(), ValueBatch(None, ConstantColumn(None, len(places))), places)
+
+
+def _of_records(records: Sequence[SinkRecord], with_nulls: bool) -> Iterator[Chunk]:
     offsets = [record.original_kafka_offset for record in records]
     for _, run in _runs([_kind(record) for record in records]):
         first = records[run[0]]
-        if first.value is None:
+        if first.value is None and not with_nulls:
             continue
         tp = TopicPartition(first.original_topic, first.original_kafka_partition)
         values = ValueBatch(first.value_schema, [records[place].value for place in run])
@@ -98,7 +130,7 @@ def chunks(records: Sequence[SinkRecord]) -> Iterator[Chunk]:
 
 def _kind(record: SinkRecord) -> tuple[Any, ...]:
     partition = (record.original_topic, record.original_kafka_partition)
-    return (*partition, record.topic, id(record.value_schema), record.value is None)
+    return (*partition, record.topic, id(record.value_schema), id(record.key_schema), record.value is None)
 
 
 def _runs(kinds: Sequence[Any]) -> Iterator[tuple[Any, range]]:

@@ -60,13 +60,17 @@ class CollectedRows:
 
     def write(self, path: Path, schema: Any) -> None:
         """Write the rows with the columns of `schema`, to which those of each part belong."""
-        stored = stored_schema(schema)
-        rows = pa.Table.from_batches([conformed(part, stored) for part in self.parts], stored)
+        rows = self.table(schema)
         group = len(rows) if len(rows) < PARALLEL_ROWS else -(-len(rows) // 2)
         parquet.write_table(
             rows, path, row_group_size=group or None, compression="none", use_dictionary=False, write_statistics=False
         )
         self.parts = []  # the rows are on disk
+
+    def table(self, schema: Any) -> Any:
+        """The rows that are written."""
+        stored = stored_schema(schema)
+        return pa.Table.from_batches([conformed(part, stored) for part in self.parts], stored)
 
 
 def remove_rows(path: Path, indices: Sequence[int]) -> None:

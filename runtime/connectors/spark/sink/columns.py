@@ -7,7 +7,6 @@ later value is cast to the type of its column if nothing is lost. What becomes o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from enum import StrEnum
 from typing import Any
 
 import pyarrow as pa
@@ -17,16 +16,9 @@ from runtime.api.data.schema import Type
 from runtime.api.errors import DataError
 from runtime.connectors.files.arrow_merge import MergeError, conformed, merged_schema
 from runtime.connectors.files.sink.records_to_arrow import CONVERSION_ERRORS, VALUE, ArrowConversion
+from runtime.connectors.spark.sink.definition import Evolution
 
 _types = pa.types
-
-
-class Evolution(StrEnum):
-    """What happens with fields that are not columns yet, and with other types."""
-
-    ADD = "add"  # new fields become columns; types of columns do not change
-    NONE = "none"  # records with other fields are errors
-    ANY = "any"  # each batch has the columns of its own records
 
 
 class TableColumns:
@@ -54,7 +46,7 @@ class TableColumns:
         try:
             batch = self._conversion.record_batch(part)
             self._check_objects(part, batch)
-            batch = self._fitted(batch)
+            batch = self.fitted(batch)
         except (MergeError, *CONVERSION_ERRORS) as error:
             if len(places) == 1:
                 refuse(places[0], error)
@@ -76,7 +68,7 @@ class TableColumns:
         if not has_fields:
             raise DataError(f"The value is {batch.schema.field(VALUE).type}, not an object with fields (spark.schema)")
 
-    def _fitted(self, batch: Any) -> Any:
+    def fitted(self, batch: Any) -> Any:
         """The batch with Spark's types and the known columns, which it may extend."""
         schema = pa.schema([_spark_field(field) for field in batch.schema])
         known = self.schema
@@ -88,11 +80,25 @@ class TableColumns:
         if known is None:
             self.schema = schema
             return conformed(batch, schema)
-        wanted = known if self._fixed else extended(known, schema)
-        if self._evolution is Evolution.NONE and not self._fixed and not wanted.equals(known):
+        if self._evolution is Evolution.EVOLVE and not self._fixed:
+            return self._widened(batch, schema)
+        wanted = known if self._fixed or self._evolution is Evolution.DISCARD else extended(known, schema)
+        if self._evolution is Evolution.FREEZE and not self._fixed and not wanted.equals(known):
             new = [path for path in _paths(wanted) if path not in set(_paths(known))]
-            raise DataError(f"The table has no column {', '.join(new) or '…'} (spark.schema.evolution=none)")
+            raise DataError(f"The table has no column {', '.join(new) or '…'} (spark.schema.evolution=freeze)")
         fitted = conformed(batch, wanted)
+        self.schema = wanted
+        return fitted
+
+    def _widened(self, batch: Any, schema: Any) -> Any:
+        """The batch with the known columns, wider where its numbers do not fit. All floating-point numbers fit into
+        smaller ones, but lose digits."""
+        wanted = extended(self.schema, schema, _wider_floating)
+        try:
+            fitted = conformed(batch, wanted)
+        except (MergeError, *CONVERSION_ERRORS):
+            wanted = extended(self.schema, schema, wider)
+            fitted = conformed(batch, wanted)
         self.schema = wanted
         return fitted
 
@@ -102,31 +108,49 @@ class TableColumns:
             self.schema = None
 
 
-def extended(known: Any, other: Any) -> Any:
+def extended(known: Any, other: Any, widen: Callable[[Any, Any], Any] = lambda known, other: known) -> Any:
     """The known schema and the fields that only the other one has. Types do not change, except those that are not known
-    yet because all values were null."""
-    return pa.schema(_extended_fields(list(known), list(other)))
+    yet because all values were null, and as `widen` decides."""
+    return pa.schema(_extended_fields(list(known), list(other), widen))
 
 
-def _extended_fields(known: list[Any], other: list[Any]) -> list[Any]:
+def _extended_fields(known: list[Any], other: list[Any], widen: Callable[[Any, Any], Any]) -> list[Any]:
     others = {field.name: field for field in other}
     fields = [
-        field.with_type(_extended_type(field.type, others.pop(field.name).type)) if field.name in others else field
+        field.with_type(_extended_type(field.type, others.pop(field.name).type, widen))
+        if field.name in others
+        else field
         for field in known
     ]
     return fields + list(others.values())
 
 
-def _extended_type(known: Any, other: Any) -> Any:
+def _extended_type(known: Any, other: Any, widen: Callable[[Any, Any], Any]) -> Any:
     if _types.is_null(known) or (_types.is_struct(known) and not known.num_fields and _types.is_struct(other)):
         return other
     if _types.is_struct(known) and _types.is_struct(other):
-        return pa.struct(_extended_fields(list(known), list(other)))
+        return pa.struct(_extended_fields(list(known), list(other), widen))
     if _types.is_list(known) and _types.is_list(other):
-        return pa.list_(known.value_field.with_type(_extended_type(known.value_type, other.value_type)))
+        return pa.list_(known.value_field.with_type(_extended_type(known.value_type, other.value_type, widen)))
     if _types.is_map(known) and _types.is_map(other):
-        return pa.map_(known.key_type, known.item_field.with_type(_extended_type(known.item_type, other.item_type)))
-    return known
+        item = _extended_type(known.item_type, other.item_type, widen)
+        return pa.map_(known.key_type, known.item_field.with_type(item))
+    return widen(known, other)
+
+
+def wider(known: Any, other: Any) -> Any:
+    """The type of a column for values of another type, as both Delta and Iceberg can change it: larger integers and
+    floating-point numbers, decimals with more digits before the point."""
+    if _types.is_integer(known) and _types.is_integer(other):
+        return known if known.bit_width >= other.bit_width else other
+    if _types.is_decimal(known) and _types.is_decimal(other):
+        digits = max(known.precision - known.scale, other.precision - other.scale)
+        return pa.decimal128(min(digits + known.scale, 38), known.scale)
+    return _wider_floating(known, other)
+
+
+def _wider_floating(known: Any, other: Any) -> Any:
+    return other if _types.is_float32(known) and _types.is_float64(other) else known
 
 
 def stored_schema(schema: Any) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from runtime.api.config import validators
@@ -25,7 +26,11 @@ from runtime.connectors.spark.config_keys import (
 from runtime.connectors.spark.staging import Staging
 
 PARTITION_BY, EVOLUTION = "spark.partition.by", "spark.schema.evolution"
+KEYS, SEQUENCE, ENVELOPE, DELETE_MODE = (
+    "spark.key.columns", "spark.sequence.column", "spark.envelope", "spark.delete.mode",
+)  # fmt: skip
 RECORDS, RETRIES = "spark.batch.records", "spark.write.retries"
+UPSERT = "upsert"
 TASK = "spark.task"
 """Added to each task's configuration: its number."""
 
@@ -36,7 +41,24 @@ _TABLE_STAGING = {"delta": Staging.DELTA, "iceberg": Staging.ICEBERG}
 _MERGE_SCHEMA = "mergeSchema"
 """Option with which both add new columns to a table."""
 
-_TARGET, _ROWS, _BATCHES = "Target", "Rows", "Batches"
+_TARGET, _ROWS, _CHANGES, _BATCHES = "Target", "Rows", "Changes", "Batches"
+
+
+class Evolution(StrEnum):
+    """What happens with fields that are not columns yet, and with other types."""
+
+    ADD = "add"  # new fields become columns; types of columns do not change
+    EVOLVE = "evolve"  # also, numbers that do not fit widen the type of their column
+    FREEZE = "freeze"  # records with other fields are errors
+    DISCARD = "discard"  # other fields are dropped
+    ANY = "any"  # each batch has the columns of its own records
+
+
+class Envelope(StrEnum):
+    """What the values of changes are."""
+
+    NONE = "none"  # rows
+    DEBEZIUM = "debezium"  # events with op, before and after
 
 
 def target_conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
@@ -48,7 +70,22 @@ def target_conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
         return {TABLE: f'Missing required configuration "{TABLE}": Iceberg tables belong to a catalog'}
     if kind in (*FILE_FORMATS, Staging.DELTA) and not (parsed.get(PATH) or parsed.get(TABLE)):
         return {PATH: f'Missing required configuration "{PATH}": the format {kind} writes files (or set {TABLE})'}
-    return {}
+    return _merge_conflicts(parsed, kind)
+
+
+def _merge_conflicts(parsed: Mapping[str, Any], kind: str) -> dict[str, str]:
+    upsert = parsed.get(MODE) == UPSERT
+    if upsert and kind not in _TABLE_STAGING:
+        return {MODE: f"{UPSERT} needs {FORMAT}=delta or {FORMAT}=iceberg"}
+    if upsert and parsed.get(SQL):
+        return {SQL: f"Not with {MODE}={UPSERT}: use the transformation headrace.SparkSql"}
+    if upsert and parsed.get(EVOLUTION) == Evolution.ANY:
+        return {EVOLUTION: f"any is for files, not for {MODE}={UPSERT}"}
+    if upsert:
+        return {}
+    alone = [key for key in (KEYS, SEQUENCE) if parsed.get(key)]
+    alone += [ENVELOPE] if parsed.get(ENVELOPE) == Envelope.DEBEZIUM else []
+    return dict.fromkeys(alone, f"Needs {MODE}={UPSERT}")
 
 
 CONFIG = ConfigDef(
@@ -60,8 +97,9 @@ CONFIG = ConfigDef(
              "Hadoop supports."),
         ConfigKey(TABLE, ConfigType.STRING, "", Importance.MEDIUM, "Table of a catalog of Spark, instead of a path."),
         ConfigKey(MODE, ConfigType.STRING, "append", Importance.MEDIUM, "append adds each batch to the target. "
+             "upsert merges changes into a Delta or Iceberg table by key: see the keys of the group Changes. "
              "overwrite replaces the target by each batch, or only its partitions with the option "
-             "partitionOverwriteMode=dynamic.", validators.one_of("append", "overwrite")),
+             "partitionOverwriteMode=dynamic.", validators.one_of("append", UPSERT, "overwrite")),
         ConfigKey(PARTITION_BY, ConfigType.LIST, "", Importance.MEDIUM, "Columns whose values name folders, as in "
              "country=DE."),
     ),
@@ -70,10 +108,24 @@ CONFIG = ConfigDef(
              "STRING. Other fields are dropped. By default the columns are those of the Connect schema or, without "
              "one, of the first records.", is_ddl),
         ConfigKey(EVOLUTION, ConfigType.STRING, "add", Importance.MEDIUM, "What happens with fields that are not "
-             "columns yet: add makes them columns, none treats the record as an error, any gives each batch the "
-             "columns and types of its own records.", validators.one_of("add", "none", "any")),
+             "columns yet: add makes them columns, evolve also widens the types of columns for numbers that do not "
+             "fit, freeze treats the record as an error, discard drops the fields, any gives each batch the columns "
+             "and types of its own records.", validators.one_of(*Evolution)),
         ConfigKey(SQL, ConfigType.STRING, "", Importance.MEDIUM, "Query whose result is written, over the view record "
              "with the rows of a batch, such as SELECT id, upper(name) AS name FROM record WHERE id > 0.", is_query),
+    ),
+    *grouped(_CHANGES, 0,
+        ConfigKey(KEYS, ConfigType.LIST, "", Importance.MEDIUM, "With spark.mode=upsert: columns that identify a row. "
+             "They are taken from the value, or from the record's key if the value does not have them. By default the "
+             "fields of the record's key."),
+        ConfigKey(ENVELOPE, ConfigType.STRING, "none", Importance.MEDIUM, "With spark.mode=upsert: none if values are "
+             "rows, debezium if they are change events of Debezium with op, before and after.",
+             validators.one_of(*Envelope)),
+        ConfigKey(SEQUENCE, ConfigType.STRING, "", Importance.MEDIUM, "With spark.mode=upsert: field that orders the "
+             "changes of a row, such as updated_at or source.lsn. A change with a smaller value than that of the row "
+             "is ignored. By default changes are applied in the order of their offsets."),
+        ConfigKey(DELETE_MODE, ConfigType.STRING, "hard", Importance.MEDIUM, "With spark.mode=upsert: hard removes "
+             "deleted rows, soft keeps them with true in the column __deleted.", validators.one_of("hard", "soft")),
     ),
     *grouped(_BATCHES, 0,
         ConfigKey(TRIGGER, ConfigType.STRING, "10 seconds", Importance.HIGH, "Time after the first record of a batch "
@@ -87,6 +139,25 @@ CONFIG = ConfigDef(
     ),
     conflicts=target_conflicts,
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MergeSettings:
+    """How records are merged into a table. `keys`: the key columns; empty: the fields of the record's key. `sequence`:
+    the path of the field that orders changes, or empty."""
+
+    keys: tuple[str, ...]
+    envelope: Envelope
+    sequence: str
+    soft: bool
+
+    @classmethod
+    def of(cls, parsed: Mapping[str, Any]) -> MergeSettings | None:
+        """The settings of a parsed configuration; None if rows are not merged."""
+        if parsed[MODE] != UPSERT:
+            return None
+        soft = parsed[DELETE_MODE] == "soft"
+        return cls(tuple(parsed[KEYS]), Envelope(parsed[ENVELOPE]), parsed[SEQUENCE] or "", soft)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +178,7 @@ class SparkSinkSettings:
     retries: int
     options: Mapping[str, str]
     task: int
+    merge: MergeSettings | None
 
     @classmethod
     def of(cls, config: Mapping[str, str]) -> SparkSinkSettings:
@@ -116,12 +188,13 @@ class SparkSinkSettings:
             parsed[FORMAT].lower(), parsed[PATH] or "", parsed[TABLE] or "", parsed[MODE], tuple(parsed[PARTITION_BY]),
             parsed[SCHEMA] or "", parsed[EVOLUTION], parsed[SQL] or "", interval(parsed[TRIGGER]), parsed[RECORDS],
             parsed["spark.batch.bytes"], parsed[RETRIES], options_of(config), int(config.get(TASK, 0)),
+            MergeSettings.of(parsed),
         )  # fmt: skip
 
     @property
     def staging(self) -> Staging:
         """How batches are staged before they are published, each record exactly once; NONE: they are not."""
-        if self.mode != "append":
+        if self.mode not in ("append", UPSERT):
             return Staging.NONE
         if self.format in FILE_FORMATS:
             return Staging.NONE if self.table else Staging.FILES
@@ -132,8 +205,9 @@ class SparkSinkSettings:
         """Whether the types of earlier batches can be read from the target."""
         return bool(self.table) or self.format in TYPED_FORMATS or self.format in _TABLE_STAGING
 
-    def target(self) -> dict[str, Any]:
-        """The part of requests that names the target."""
+    def target(self, keys: Sequence[str] = ()) -> dict[str, Any]:
+        """The part of requests that names the target. `keys`: the key columns of a batch of changes."""
+        merge = self.merge
         return {
             "format": self.format,
             "path": self.path,
@@ -142,11 +216,17 @@ class SparkSinkSettings:
             "partition_by": list(self.partition_by),
             "options": self._options(),
             "sql": self.sql,
+            "widen": self.evolution == Evolution.EVOLVE,
+            "merge": merge and {"keys": list(keys), "sequence": bool(merge.sequence), "soft": merge.soft},
         }
 
     def _options(self) -> dict[str, str]:
         options = dict(self.options)
         given = {key.lower() for key in options}
-        if self.format in _TABLE_STAGING and self.evolution != "none" and _MERGE_SCHEMA.lower() not in given:
+        if (
+            self.format in _TABLE_STAGING
+            and self.evolution in (Evolution.ADD, Evolution.EVOLVE, Evolution.ANY)
+            and _MERGE_SCHEMA.lower() not in given
+        ):
             options[_MERGE_SCHEMA] = "true"
         return options

@@ -13,12 +13,13 @@ from runtime.api.errors import ConnectError
 from runtime.api.task import OffsetAndMetadata, SinkTask
 from runtime.connectors.spark.batch_metrics import BatchMetrics
 from runtime.connectors.spark.session_client import SessionClient, SessionLostError, SparkRequestError, retry_delay
-from runtime.connectors.spark.sink.definition import SparkSinkSettings
+from runtime.connectors.spark.sink.definition import Evolution, SparkSinkSettings
 from runtime.connectors.spark.sink.spark_batch import query_failures, refuse
 from runtime.model.task_errors import TaskLostError
 
 if TYPE_CHECKING:
     from runtime.connectors.files.sink.chunk import Chunk
+    from runtime.connectors.spark.sink.changes import ChangeConversion
     from runtime.connectors.spark.sink.collected import CollectedRows
     from runtime.connectors.spark.sink.columns import TableColumns
     from runtime.connectors.spark.sink.spark_batch import SparkBatch
@@ -62,8 +63,7 @@ class SparkSinkTask(SinkTask):
         self.metrics_owner = BatchMetrics()
 
     def start(self, config: Mapping[str, str]) -> None:
-        from runtime.connectors.spark.sink.collected import CollectedRows
-        from runtime.connectors.spark.sink.columns import Evolution, TableColumns
+        from runtime.connectors.spark.sink.columns import TableColumns
         from runtime.connectors.spark.sink.spark_batch import arrow_columns
 
         settings = self._settings = SparkSinkSettings.of(config)
@@ -76,10 +76,15 @@ class SparkSinkTask(SinkTask):
         }  # fmt: skip
         fixed = arrow_columns(settings.schema) if settings.schema else None
         self._columns: TableColumns = TableColumns(Evolution(settings.evolution), fixed, fixed is not None)
-        self._open: CollectedRows = CollectedRows()
+        self._changes: ChangeConversion | None = None
+        if settings.merge is not None:
+            from runtime.connectors.spark.sink.changes import ChangeConversion
+
+            self._changes = ChangeConversion(settings.merge, self._columns)
+        self._open: CollectedRows = self._collected()
         if settings.sql:
             self._checks.append(self._request("check"))
-        if settings.has_types and fixed is None and settings.evolution != "any" and not settings.sql:
+        if settings.has_types and fixed is None and settings.evolution != Evolution.ANY and not settings.sql:
             self._known = self._request("schema")
 
     def open(self, partitions: Sequence[TopicPartition]) -> None:
@@ -98,12 +103,12 @@ class SparkSinkTask(SinkTask):
         self._schedule()
 
     def put(self, records: Sequence[SinkRecord]) -> None:
-        from runtime.connectors.files.sink.chunk import chunks
+        from runtime.connectors.files.sink.chunk import chunks, chunks_with_nulls
 
         self._check()
         if len(records):
             self._learn_columns()
-            for chunk in chunks(records):
+            for chunk in chunks(records) if self._changes is None else chunks_with_nulls(records):
                 self._collect(chunk)
         self._write_when_due()
         self._hold_back()
@@ -184,13 +189,19 @@ class SparkSinkTask(SinkTask):
     def _collect(self, chunk: Chunk) -> None:
         tp = chunk.tp
         reporter = self.context.errant_record_reporter
-        for places, rows in self._columns.convert(
-            chunk.values, lambda index, error: refuse(chunk.record(index), error, reporter)
-        ):
-            if self._settings.sql and reporter is not None:
-                self._open.keep_source(chunk, places.start)
-            self._open.add(rows)
+
+        def refused(index: int, error: Exception) -> None:
+            refuse(chunk.record(index), error, reporter)
+
         first, end = chunk.offset(0), chunk.offset(len(chunk) - 1) + 1  # they decrease if the topic is created again
+        if self._changes is not None:
+            self._changes.collect(chunk, self._open, refused)
+            end = max(end, self._open.ends.get(tp, end))  # chunks without values follow the others
+        else:
+            for places, rows in self._columns.convert(chunk.values, refused):
+                if self._settings.sql and reporter is not None:
+                    self._open.keep_source(chunk, places.start)
+                self._open.add(rows)
         start = self._next[tp] = min(self._next.get(tp, first), first)
         self._open.cover(tp, start, end, self._clock())
 
@@ -205,18 +216,29 @@ class SparkSinkTask(SinkTask):
         rows = self._open
         if self._batch is not None or not rows.starts or not self._is_due(rows):
             return
-        from runtime.connectors.spark.sink.collected import CollectedRows
         from runtime.connectors.spark.sink.spark_batch import SparkBatch
 
-        self._open = CollectedRows()
+        self._open = self._collected()
         self._next.update(rows.ends)
         if rows.count:
             assert self._client is not None
             self._batch = SparkBatch(
-                self._settings.task, rows, self._columns.schema, self._client, self._common, self._request_commit,
+                self._settings.task, rows, self._columns.schema, self._client,
+                {**self._common, "target": self._settings.target(self._keys())}, self._request_commit,
                 query_failures(rows, self.context.errant_record_reporter), self._delay,
             )  # fmt: skip
         self._columns.forget()
+
+    def _keys(self) -> Sequence[str]:
+        return () if self._changes is None else self._changes.keys
+
+    def _collected(self) -> CollectedRows:
+        """Rows without any."""
+        if self._changes is not None:
+            return self._changes.collected()
+        from runtime.connectors.spark.sink.collected import CollectedRows
+
+        return CollectedRows()
 
     def _is_due(self, rows: CollectedRows) -> bool:
         return self._is_full(rows) or self._clock() - rows.opened >= self._settings.trigger
@@ -314,10 +336,8 @@ class SparkSinkTask(SinkTask):
 
     def _drop_open(self, starts: Mapping[TopicPartition, int] | None = None) -> None:
         """Drop the collected records, and go back to these offsets and to the starts of the dropped records."""
-        from runtime.connectors.spark.sink.collected import CollectedRows
-
         back = {tp: start for tp, start in {**self._open.starts, **(starts or {})}.items() if tp in self._next}
-        self._open = CollectedRows()
+        self._open = self._collected()
         self._columns.forget()
         for tp, start in back.items():
             self._next[tp] = start

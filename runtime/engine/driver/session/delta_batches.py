@@ -9,6 +9,8 @@ and to the table after that. Delta executes a version of an application once and
 as the versions of an application rise. An application is a partition of the connector, the first one of the batch:
 the task that consumes it has published its earlier batches. The version is the next version of the table at the time
 when the batch is staged; each published batch is a version of the table, so that the next batch has a higher one.
+
+Changes are merged in the same way: the transaction is a MERGE, and its file has the key columns.
 """
 
 from __future__ import annotations
@@ -17,12 +19,18 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from runtime.engine.driver.session.merge import Merge, quoted
+from runtime.engine.driver.session.merge_turns import in_turn
 from runtime.engine.driver.session.spark_errors import described, spark_errors
 from runtime.engine.driver.session.staging import Ranges, StagedFiles
 
 _log = logging.getLogger(__name__)
 
 _TRANSACTION = "transaction.json"
+_MERGE, _TIME_ZONE = "merge", "spark.sql.session.timeZone"
+_WIDENING = "delta.enableTypeWidening"
+_SETTING = "spark.databricks.delta.write."
+"""Settings of a session with which a MERGE is executed once; writers have options for that."""
 
 
 class DeltaBatches(StagedFiles):
@@ -36,7 +44,9 @@ class DeltaBatches(StagedFiles):
     def complete(self, batch: str, ranges: Ranges) -> None:
         topic = min(ranges)
         application = f"headrace/{self._connector}/{topic}/{min(ranges[topic], key=int)}"
-        self.store(batch, _TRANSACTION, {"txnAppId": application, "txnVersion": self._next_version()})
+        transaction = {"txnAppId": application, "txnVersion": self._next_version()}
+        merge = Merge.of(self._table)
+        self.store(batch, _TRANSACTION, transaction if merge is None else {**transaction, _MERGE: merge.text()})
         super().complete(batch, ranges)
 
     def publish(self, batch: str) -> bool:
@@ -44,25 +54,69 @@ class DeltaBatches(StagedFiles):
         must not leave a batch that is still to be published and has lost its rows."""
         transaction = self.load(batch, _TRANSACTION)
         if transaction is not None:
-            self._write(batch, transaction)
+            self._publish(batch, transaction)
             self.remove(batch, _TRANSACTION)
         self.discard(batch)
         return transaction is not None
 
-    def _write(self, batch: str, transaction: Mapping[str, Any]) -> None:
+    def _publish(self, batch: str, transaction: Mapping[str, Any]) -> None:
+        merge = transaction.get(_MERGE)
         try:
             frame = self._session.read.parquet(self.data_path(batch))
-            writer = frame.write.format("delta").mode("append").options(**self._table["options"], **transaction)
-            if self._table["partition_by"]:
-                writer = writer.partitionBy(*self._table["partition_by"])
-            if self._table["table"]:
-                writer.saveAsTable(self._table["table"])
+            if merge is None:
+                self._append(frame, transaction)
             else:
-                writer.save(self._table["path"])
+                self._merge(batch, frame, transaction, Merge.parse(merge))
         except spark_errors() as error:
             if self.load(batch, _TRANSACTION) is not None:
                 raise
             _log.info("Batch %s was published or discarded by another task meanwhile: %s", batch, described(error))
+
+    def _append(self, frame: Any, options: Mapping[str, Any]) -> None:
+        if self._table.get("widen"):
+            self._allow_widening(frame)
+        writer = frame.write.format("delta").mode("append").options(**self._table["options"], **options)
+        if self._table["partition_by"]:
+            writer = writer.partitionBy(*self._table["partition_by"])
+        if self._table["table"]:
+            writer.saveAsTable(self._table["table"])
+        else:
+            writer.save(self._table["path"])
+
+    def _merge(self, batch: str, frame: Any, transaction: Mapping[str, Any], merge: Merge) -> None:
+        """Merge the changes, in a session whose settings are those of the transaction."""
+        session = self._session.newSession()
+        session.conf.set(_TIME_ZONE, self._session.conf.get(_TIME_ZONE))
+        for key in ("txnAppId", "txnVersion"):
+            session.conf.set(_SETTING + key, str(transaction[key]))
+        location = str(self._root.toString())
+
+        def run() -> None:
+            self._adapt(frame.select(*map(quoted, merge.columns(frame.columns))).limit(0))
+            session.read.parquet(self.data_path(batch)).createOrReplaceTempView("changes")
+            session.sql(merge.statement(f"delta.{quoted(location)}", "changes", frame.columns)).collect()
+
+        in_turn(location, run)
+
+    def _adapt(self, rows: Any) -> None:
+        """Create the table, or change its columns to those of the rows. Appending none does both."""
+        known = self._columns()
+        if any(known.get(name) != kind for name, kind in _named_types(rows).items()):
+            self._append(rows, {})
+
+    def _columns(self) -> Mapping[str, str]:
+        """The types of the table's columns."""
+        if not self._next_version():
+            return {}
+        return _named_types(self._session.read.format("delta").load(str(self._root.toString())))
+
+    def _allow_widening(self, rows: Any) -> None:
+        """Set the property of the table with which an append may change the types of columns."""
+        known = self._columns()
+        if all(known.get(name, kind) == kind for name, kind in _named_types(rows).items()):
+            return
+        table = f"delta.{quoted(str(self._root.toString()))}"
+        self._session.newSession().sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('{_WIDENING}' = 'true')")
 
     def _next_version(self) -> int:
         """The version that the table would have after a commit."""
@@ -72,6 +126,10 @@ class DeltaBatches(StagedFiles):
             return 0
         last = tables.forPath(session, path).history(1).first()
         return int(last.getLong(last.fieldIndex("version"))) + 1
+
+
+def _named_types(frame: Any) -> dict[str, str]:
+    return {field.name.lower(): field.dataType.simpleString() for field in frame.schema}
 
 
 def _location(session: Any, table: str) -> str:

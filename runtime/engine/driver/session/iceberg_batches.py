@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from runtime.engine.driver.session.iceberg_tables import loaded
 from runtime.engine.driver.session.spark_errors import described, spark_errors
 from runtime.engine.driver.session.staging import Ranges, StagedBatches
 
@@ -78,15 +79,7 @@ class IcebergBranches(StagedBatches):
 
     def _loaded(self) -> Any:
         """The table as it is now; None if it does not exist."""
-        from pyspark.errors import AnalysisException
-
-        spark = self._session._jvm.org.apache.iceberg.spark.Spark3Util
-        try:
-            table = spark.loadIcebergTable(self._session._jsparkSession, self._target["table"])
-        except AnalysisException:
-            return None
-        table.refresh()
-        return table
+        return loaded(self._session, self._target["table"])
 
     def _created(self, frame: Any) -> Any:
         from pyspark.sql.functions import col

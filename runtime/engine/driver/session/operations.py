@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.connectors.data_source.arrow_schema import arrow_schema
+from runtime.connectors.spark.merge import DELETED, SEQUENCE
 from runtime.connectors.spark.session_client import CHECK_QUERY
 from runtime.connectors.spark.staging import Staging
 from runtime.engine.driver.session.allowed_paths import check_paths
 from runtime.engine.driver.session.batches import BatchOperations, HasGone
 from runtime.engine.driver.session.delta_batches import DeltaBatches
 from runtime.engine.driver.session.frames import format_name, selected, staged_rows
-from runtime.engine.driver.session.iceberg_batches import IcebergBranches
+from runtime.engine.driver.session.iceberg_target import IcebergTarget
 from runtime.engine.driver.session.probe import failing_rows
 from runtime.engine.driver.session.queries import check_query
 from runtime.engine.driver.session.record_query.service import RecordQueries
@@ -97,6 +98,8 @@ class SessionOperations:
                 # Names of folders have no types.
                 named = target["partition_by"] if request["staging"] == Staging.FILES else []
                 schema = reader.load(target["path"]).drop(*named).schema
+            if target.get("merge") is not None:
+                schema = type(schema)([field for field in schema if field.name not in (DELETED, SEQUENCE)])
         except AnalysisException:  # nothing there yet, or no file from which to take the schema
             return None
         return base64.b64encode(_arrow_schema(schema)).decode() if len(schema) else None
@@ -124,7 +127,7 @@ def staged_batches(session: Any, staging: str, target: Mapping[str, Any], connec
         case Staging.DELTA:
             return DeltaBatches(session, target, connector)
         case Staging.ICEBERG:
-            return IcebergBranches(session, target, connector)
+            return IcebergTarget(session, target, connector)
         case _:
             return StagedFiles(session, target, connector)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,8 @@ import pytest
 from runtime.api import ValueBatch
 from runtime.api.data.logical import TIME_SCHEMA, TIMESTAMP_SCHEMA
 from runtime.api.data.schema import INT64_SCHEMA, STRING_SCHEMA, Schema, struct_schema
-from runtime.connectors.spark.sink.columns import Evolution, TableColumns, stored_schema
+from runtime.connectors.spark.sink.columns import TableColumns, stored_schema
+from runtime.connectors.spark.sink.definition import Evolution
 from runtime.connectors.spark.sink.spark_batch import arrow_columns
 
 
@@ -48,8 +50,8 @@ def test_values_that_were_all_null_get_their_type_later() -> None:
     )
 
 
-def test_without_evolution_other_fields_are_errors() -> None:
-    columns = TableColumns(Evolution.NONE)
+def test_frozen_columns_make_records_with_other_fields_errors() -> None:
+    columns = TableColumns(Evolution.FREEZE)
     columns.know(pa.schema({"n": pa.int32(), "s": pa.struct({"a": pa.string()})}))
     assert rows(columns, {"n": 1}, {"n": 2, "m": 1}, {"s": {"b": 1}}) == ([{"n": 1, "s": None}], [1, 2])
 
@@ -116,3 +118,24 @@ def test_a_field_of_another_kind_is_refused(ddl: str, wrong: list[Any]) -> None:
     for value in wrong:
         columns = TableColumns(Evolution.ADD, arrow_columns(ddl), True)
         assert rows(columns, {"a": None}, {"a": value}) == ([{"a": None}], [1]), value
+
+
+def test_other_fields_are_discarded() -> None:
+    columns = TableColumns(Evolution.DISCARD)
+    assert rows(columns, {"n": 1, "s": {"a": 1}}) == ([{"n": 1, "s": {"a": 1}}], [])
+    assert rows(columns, {"n": 2, "m": 1, "s": {"b": 1}}, {"n": "text"}) == ([{"n": 2, "s": {"a": None}}], [1])
+    assert columns.schema == pa.schema({"n": pa.int64(), "s": pa.struct({"a": pa.int64()})})
+
+
+def test_evolving_columns_become_wider_for_numbers_that_do_not_fit() -> None:
+    columns = TableColumns(Evolution.EVOLVE)
+    columns.know(pa.schema({"n": pa.int32(), "f": pa.float32(), "s": pa.struct({"d": pa.decimal128(4, 2)})}))
+    assert rows(columns, {"n": 1}) == ([{"n": 1, "f": None, "s": None}], [])
+    assert columns.schema.field("n").type == pa.int32()
+    assert rows(columns, {"n": 1 << 40, "f": 0.1, "s": {"d": Decimal("123.45")}, "new": "x"}) == (
+        [{"n": 1 << 40, "f": 0.1, "s": {"d": Decimal("123.45")}, "new": "x"}], []
+    )  # fmt: skip
+    assert columns.schema == pa.schema(
+        {"n": pa.int64(), "f": pa.float64(), "s": pa.struct({"d": pa.decimal128(5, 2)}), "new": pa.string()}
+    )
+    assert rows(columns, {"n": "text"}, {"n": 1.5}, {"s": {"d": Decimal("0.123")}}) == ([], [0, 1, 2])

@@ -17,6 +17,9 @@ def test_triggers(text: str, seconds: float) -> None:
     assert interval(text) == seconds
 
 
+UPSERT = {"spark.format": "delta", "spark.path": "/t", "spark.mode": "upsert"}
+
+
 @pytest.mark.parametrize(
     ("config", "key", "message"),
     [
@@ -27,6 +30,10 @@ def test_triggers(text: str, seconds: float) -> None:
         ({"spark.format": "delta"}, "spark.path", "Missing required configuration"),
         ({"spark.format": "iceberg", "spark.path": "/t"}, "spark.table", "belong to a catalog"),
         ({"spark.path": "/t", "spark.mode": "merge"}, "spark.mode", "merge"),
+        ({"spark.path": "/t", "spark.mode": "upsert"}, "spark.mode", "needs spark.format=delta"),
+        ({"spark.path": "/t", "spark.key.columns": "id"}, "spark.key.columns", "Needs spark.mode=upsert"),
+        ({**UPSERT, "spark.sql": "SELECT 1"}, "spark.sql", "headrace.SparkSql"),
+        ({**UPSERT, "spark.schema.evolution": "any"}, "spark.schema.evolution", "for files"),
         ({"spark.path": "/t", "spark.sql": "SET a=b"}, "spark.sql", "Must be a query"),
         ({"spark.path": "/t", "spark.sql": "/* SELECT */ DROP TABLE t"}, "spark.sql", "Must be a query"),
     ],
@@ -63,7 +70,7 @@ def test_lakehouse_tables_are_staged_and_get_new_columns() -> None:
     delta = {"spark.format": "delta", "spark.path": "/t"}
     found = SparkSinkSettings.of(delta)
     assert (found.staging, found.has_types, found.target()["options"]) == ("delta", True, {"mergeSchema": "true"})
-    assert SparkSinkSettings.of({**delta, "spark.schema.evolution": "none"}).target()["options"] == {}
+    assert SparkSinkSettings.of({**delta, "spark.schema.evolution": "freeze"}).target()["options"] == {}
     given = SparkSinkSettings.of({**delta, "spark.option.mergeschema": "false"})
     assert given.target()["options"] == {"mergeschema": "false"}
     assert not SparkSinkSettings.of({**delta, "spark.mode": "overwrite"}).staging
