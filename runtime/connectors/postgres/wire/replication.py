@@ -46,6 +46,8 @@ class ReplicationConnection:
             self._connection.finish()
             kind = RetriableError if may_pass(text, None) else ConnectError
             raise kind(f"Cannot open a replication connection: {text}")
+        self._arrivals = select.poll()  # select() refuses descriptors from 1024 on, which a slot with many tasks has
+        self._arrivals.register(self._connection.socket, select.POLLIN)
 
     def start(self, slot: str, lsn: int, options: Mapping[str, str]) -> None:
         """Starts to stream from a position; RetriableError if another connection uses the slot."""
@@ -74,7 +76,7 @@ class ReplicationConnection:
         connection = self._connection
         size, data = connection.get_copy_data(1)
         if size == 0 and wait > 0:
-            select.select([connection.socket], [], [], wait)
+            self._arrivals.poll(wait * 1000)
             connection.consume_input()
             size, data = connection.get_copy_data(1)
         elif size == 0:
