@@ -14,6 +14,7 @@ from tui.widgets.bars import TitleBar
 
 RESULT_SHOWN = 15.0  # seconds that a good result stays in the status line; a bad one stays until the next text
 NOTICE_SHOWN = 180.0  # seconds that a bad notice stays in the status line
+RESTART_PAGES = ("overview", "tasks")  # they show the last restart
 DRAW_DELAY = 0.05  # seconds: steps of operations within it are drawn together
 MAX_NOTICES = 10  # kept of each connector
 NOTICE_KINDS = {"WARN": "warn", "WARNING": "warn", "ERROR": "bad"}
@@ -86,8 +87,8 @@ class Updates:
         home.report(f"{operation.title}: {operation.last}", kind)
         home.connector_list.refresh_changed()
         home.refresh_bindings()
-        if home.services is not None and home.view.page == "tasks" and home.view.name_shown == operation.target:
-            home.view.draw()  # it shows the last restart
+        if home.services is not None and home.view.page in RESTART_PAGES and home.view.name_shown == operation.target:
+            home.view.draw()
         self.steps_changed()
 
     def steps_changed(self) -> None:
