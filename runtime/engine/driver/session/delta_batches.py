@@ -38,8 +38,8 @@ class DeltaBatches(StagedFiles):
 
     def __init__(self, session: Any, target: Mapping[str, Any], connector: str) -> None:
         self._table, self._connector = target, connector
-        path = _location(session, target["table"]) if target["table"] else target["path"]
-        super().__init__(session, {"format": "parquet", "options": {}, "partition_by": [], "path": path}, connector)
+        files = {"format": "parquet", "options": {}, "partition_by": [], "path": delta_path(session, target)}
+        super().__init__(session, files, connector)
 
     def complete(self, batch: str, ranges: Ranges) -> None:
         topic = min(ranges)
@@ -130,6 +130,11 @@ class DeltaBatches(StagedFiles):
 
 def _named_types(frame: Any) -> dict[str, str]:
     return {field.name.lower(): field.dataType.simpleString() for field in frame.schema}
+
+
+def delta_path(session: Any, target: Mapping[str, Any]) -> str:
+    """The path of a target's table."""
+    return _location(session, target["table"]) if target["table"] else str(target["path"])
 
 
 def _location(session: Any, table: str) -> str:
