@@ -19,10 +19,11 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.engine.driver.session.merge import Merge, quoted
+from runtime.engine.driver.session.merge import Merge
 from runtime.engine.driver.session.merge_turns import in_turn
 from runtime.engine.driver.session.spark_errors import described, spark_errors
 from runtime.engine.driver.session.staging import Ranges, StagedFiles
+from runtime.engine.driver.session.table_names import identifier, name_parts, quoted
 
 _log = logging.getLogger(__name__)
 
@@ -40,6 +41,8 @@ class DeltaBatches(StagedFiles):
         self._table, self._connector = target, connector
         files = {"format": "parquet", "options": {}, "partition_by": [], "path": delta_path(session, target)}
         super().__init__(session, files, connector)
+        table = identifier(name_parts(session, target["table"])) if target["table"] else ""
+        self._name = table or f"delta.{quoted(str(self._root.toString()))}"
 
     def complete(self, batch: str, ranges: Ranges) -> None:
         topic = min(ranges)
@@ -89,14 +92,13 @@ class DeltaBatches(StagedFiles):
         session.conf.set(_TIME_ZONE, self._session.conf.get(_TIME_ZONE))
         for key in ("txnAppId", "txnVersion"):
             session.conf.set(_SETTING + key, str(transaction[key]))
-        location = str(self._root.toString())
 
         def run() -> None:
             self._adapt(frame.select(*map(quoted, merge.columns(frame.columns))).limit(0))
             session.read.parquet(self.data_path(batch)).createOrReplaceTempView("changes")
-            session.sql(merge.statement(f"delta.{quoted(location)}", "changes", frame.columns)).collect()
+            session.sql(merge.statement(self._name, "changes", frame.columns)).collect()
 
-        in_turn(location, run)
+        in_turn(self._name, run)
 
     def _adapt(self, rows: Any) -> None:
         """Create the table, or change its columns to those of the rows. Appending none does both."""
@@ -115,8 +117,7 @@ class DeltaBatches(StagedFiles):
         known = self._columns()
         if all(known.get(name, kind) == kind for name, kind in _named_types(rows).items()):
             return
-        table = f"delta.{quoted(str(self._root.toString()))}"
-        self._session.newSession().sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('{_WIDENING}' = 'true')")
+        self._session.newSession().sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ('{_WIDENING}' = 'true')")
 
     def _next_version(self) -> int:
         """The version that the table would have after a commit."""
