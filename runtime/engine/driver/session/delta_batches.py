@@ -24,6 +24,7 @@ from runtime.engine.driver.session.merge_turns import in_turn
 from runtime.engine.driver.session.spark_errors import described, spark_errors
 from runtime.engine.driver.session.staging import Ranges, StagedFiles
 from runtime.engine.driver.session.table_names import identifier, name_parts, quoted
+from runtime.engine.driver.session.wider_types import is_wider
 
 _log = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ class DeltaBatches(StagedFiles):
 
     def _append(self, frame: Any, options: Mapping[str, Any]) -> None:
         if self._table.get("widen"):
-            self._allow_widening(frame)
+            frame = self._widened(frame)
         writer = frame.write.format("delta").mode("append").options(**self._table["options"], **options)
         if self._table["partition_by"]:
             writer = writer.partitionBy(*self._table["partition_by"])
@@ -103,7 +104,8 @@ class DeltaBatches(StagedFiles):
     def _adapt(self, rows: Any) -> None:
         """Create the table, or change its columns to those of the rows. Appending none does both."""
         known = self._columns()
-        if any(known.get(name) != kind for name, kind in _named_types(rows).items()):
+        types = {name: (known.get(name), kind) for name, kind in _named_types(rows).items()}
+        if any(old != new and (old is None or not is_wider(old, new)) for old, new in types.values()):
             self._append(rows, {})
 
     def _columns(self) -> Mapping[str, str]:
@@ -112,12 +114,14 @@ class DeltaBatches(StagedFiles):
             return {}
         return _named_types(self._session.read.format("delta").load(str(self._root.toString())))
 
-    def _allow_widening(self, rows: Any) -> None:
-        """Set the property of the table with which an append may change the types of columns."""
-        known = self._columns()
-        if all(known.get(name, kind) == kind for name, kind in _named_types(rows).items()):
-            return
-        self._session.newSession().sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ('{_WIDENING}' = 'true')")
+    def _widened(self, rows: Any) -> Any:
+        """The rows with the types of the table where these are wider, as another task has stored larger numbers; and
+        the property of the table with which an append may widen its types, if it has to."""
+        known, types = self._columns(), _named_types(rows)
+        casts = {name: known[name] for name, kind in types.items() if name in known and is_wider(known[name], kind)}
+        if any(known.get(name, kind) not in (kind, casts.get(name)) for name, kind in types.items()):
+            self._session.newSession().sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ('{_WIDENING}' = 'true')")
+        return rows.withColumns({name: rows[quoted(name)].cast(kind) for name, kind in casts.items()})
 
     def _next_version(self) -> int:
         """The version that the table would have after a commit."""
