@@ -11,6 +11,9 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+
+from tests.support.packages.lakehouse import PYSPARK
 
 ROOT = Path(__file__).parents[2]
 OWN = {"tui", "runtime", "tests", "docs", "parity"}  # tests/contract/parity runs as a program of its own
@@ -35,6 +38,17 @@ def test_imported_packages_are_declared(half: str, extras: list[str]) -> None:
         for package in _imported(file.read_text("utf-8"), allowed)
     }
     assert undeclared == set()
+
+
+def test_the_extra_for_tables_pins_the_spark_of_their_jars() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    (spark,) = [found for line in extras["lakehouse"] if (found := Requirement(line)).name == "pyspark"]
+    page = (ROOT / "docs/connectors/lakehouse.md").read_text("utf-8")
+    versions = set(re.findall(r"spark\.packages=.*[-_](\d+\.\d+)_2\.13:", page))
+    assert [version for version in ("4.0", "4.1", "4.2", "4.3") if spark.specifier.contains(f"{version}.9")] == [
+        *versions
+    ]
+    assert spark.specifier.contains(PYSPARK)
 
 
 def _imported(text: str, allowed: set[str]) -> set[str]:

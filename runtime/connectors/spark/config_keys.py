@@ -13,8 +13,10 @@ FORMAT, PATH, TABLE, MODE = "spark.format", "spark.path", "spark.table", "spark.
 TRIGGER, SCHEMA, SQL = "spark.trigger", "spark.schema", "spark.sql"
 _OPTION = "spark.option."
 
-_INTERVAL = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|seconds?|m|minutes?|h|hours?)\s*", re.IGNORECASE)
-_SECONDS = {"m": 60.0, "h": 3600.0, "s": 1.0}
+_INTERVAL = re.compile(
+    r"\s*(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|seconds?|m|minutes?|h|hours?|d|days?)\s*", re.IGNORECASE
+)
+_SECONDS = {"d": 86_400.0, "m": 60.0, "h": 3600.0, "s": 1.0}
 _QUERY = re.compile(
     r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*+(?:SELECT|WITH|FROM|TABLE|VALUES)\b", re.IGNORECASE | re.DOTALL
 )
@@ -41,6 +43,12 @@ def is_interval(name: str, value: Any) -> None:
         interval(str(value))
     except ValueError as error:
         raise invalid(name, value, str(error)) from None
+
+
+def is_empty_or_interval(name: str, value: Any) -> None:
+    """ConfigError unless the value is empty or a number with a unit of time."""
+    if value:
+        is_interval(name, value)
 
 
 def is_ddl(name: str, value: Any) -> None:

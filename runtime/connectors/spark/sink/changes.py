@@ -95,6 +95,8 @@ class ChangeConversion:
         # Deletions first: they cannot add any column but the key, should the rows not fit.
         ordered = sorted(made, key=lambda part: not part[0])
         changes = [Changes(self._columns.fitted(rows), order) for _, rows, order in ordered]
+        if missing := set(names) - set(self._columns.schema.names):
+            raise DataError(f"The table has no key column {', '.join(sorted(missing))}")
         self.keys = names
         return changes
 

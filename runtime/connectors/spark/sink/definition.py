@@ -19,6 +19,7 @@ from runtime.connectors.spark.config_keys import (
     TRIGGER,
     interval,
     is_ddl,
+    is_empty_or_interval,
     is_interval,
     is_query,
     options_of,
@@ -30,6 +31,7 @@ KEYS, SEQUENCE, ENVELOPE, DELETE_MODE = (
     "spark.key.columns", "spark.sequence.column", "spark.envelope", "spark.delete.mode",
 )  # fmt: skip
 RECORDS, RETRIES = "spark.batch.records", "spark.write.retries"
+COMPACT, EXPIRE = "spark.compact.interval", "spark.expire.after"
 UPSERT = "upsert"
 TASK = "spark.task"
 """Added to each task's configuration: its number."""
@@ -41,7 +43,7 @@ _TABLE_STAGING = {"delta": Staging.DELTA, "iceberg": Staging.ICEBERG}
 _MERGE_SCHEMA = "mergeSchema"
 """Option with which both add new columns to a table."""
 
-_TARGET, _ROWS, _CHANGES, _BATCHES = "Target", "Rows", "Changes", "Batches"
+_TARGET, _ROWS, _CHANGES, _BATCHES, _MAINTENANCE = "Target", "Rows", "Changes", "Batches", "Maintenance"
 
 
 class Evolution(StrEnum):
@@ -70,7 +72,15 @@ def target_conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
         return {TABLE: f'Missing required configuration "{TABLE}": Iceberg tables belong to a catalog'}
     if kind in (*FILE_FORMATS, Staging.DELTA) and not (parsed.get(PATH) or parsed.get(TABLE)):
         return {PATH: f'Missing required configuration "{PATH}": the format {kind} writes files (or set {TABLE})'}
-    return _merge_conflicts(parsed, kind)
+    return _merge_conflicts(parsed, kind) or _maintenance_conflicts(parsed, kind)
+
+
+def _maintenance_conflicts(parsed: Mapping[str, Any], kind: str) -> dict[str, str]:
+    if parsed.get(COMPACT) and kind not in _TABLE_STAGING:
+        return {COMPACT: f"Needs {FORMAT}=delta or {FORMAT}=iceberg"}
+    if parsed.get(EXPIRE) and not parsed.get(COMPACT):
+        return {EXPIRE: f"Needs {COMPACT}"}
+    return {}
 
 
 def _merge_conflicts(parsed: Mapping[str, Any], kind: str) -> dict[str, str]:
@@ -137,8 +147,18 @@ CONFIG = ConfigDef(
         ConfigKey(RETRIES, ConfigType.INT, 3, Importance.LOW, "How often a batch is written or published again after "
              "an error.", validators.at_least(0)),
     ),
+    *grouped(_MAINTENANCE, 0,
+        ConfigKey(COMPACT, ConfigType.STRING, "", Importance.LOW, "Time between two compactions of a Delta or Iceberg "
+             "table, such as 1 hour: small files are merged into larger ones. By default never.", is_empty_or_interval),
+        ConfigKey(EXPIRE, ConfigType.STRING, "", Importance.LOW, "Age from which old versions of the table are removed "
+             "after a compaction, such as 7 days. By default never.", is_empty_or_interval),
+    ),
     conflicts=target_conflicts,
 )  # fmt: skip
+
+
+def _seconds(text: str) -> float | None:
+    return interval(text) if text else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +199,8 @@ class SparkSinkSettings:
     options: Mapping[str, str]
     task: int
     merge: MergeSettings | None
+    compact_interval: float | None  # seconds
+    expire_after: float | None  # seconds
 
     @classmethod
     def of(cls, config: Mapping[str, str]) -> SparkSinkSettings:
@@ -188,7 +210,7 @@ class SparkSinkSettings:
             parsed[FORMAT].lower(), parsed[PATH] or "", parsed[TABLE] or "", parsed[MODE], tuple(parsed[PARTITION_BY]),
             parsed[SCHEMA] or "", parsed[EVOLUTION], parsed[SQL] or "", interval(parsed[TRIGGER]), parsed[RECORDS],
             parsed["spark.batch.bytes"], parsed[RETRIES], options_of(config), int(config.get(TASK, 0)),
-            MergeSettings.of(parsed),
+            MergeSettings.of(parsed), _seconds(parsed[COMPACT]), _seconds(parsed[EXPIRE]),
         )  # fmt: skip
 
     @property

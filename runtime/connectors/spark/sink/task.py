@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from runtime.connectors.spark.sink.changes import ChangeConversion
     from runtime.connectors.spark.sink.collected import CollectedRows
     from runtime.connectors.spark.sink.columns import TableColumns
+    from runtime.connectors.spark.sink.maintenance import Maintenance
     from runtime.connectors.spark.sink.spark_batch import SparkBatch
 
 _log = logging.getLogger(__name__)
@@ -60,6 +61,7 @@ class SparkSinkTask(SinkTask):
         self._next: dict[TopicPartition, int] = {}  # offsets behind the last batch
         self._paused = False
         self._next_request = 0.0
+        self._maintenance: Maintenance | None = None
         self.metrics_owner = BatchMetrics()
 
     def start(self, config: Mapping[str, str]) -> None:
@@ -82,10 +84,18 @@ class SparkSinkTask(SinkTask):
 
             self._changes = ChangeConversion(settings.merge, self._columns)
         self._open: CollectedRows = self._collected()
+        if settings.compact_interval is not None and settings.task == 0:
+            self._maintenance = self._start_maintenance(name, settings.compact_interval)
         if settings.sql:
             self._checks.append(self._request("check"))
         if settings.has_types and fixed is None and settings.evolution != Evolution.ANY and not settings.sql:
             self._known = self._request("schema")
+
+    def _start_maintenance(self, name: str, interval: float) -> Maintenance:
+        from runtime.connectors.spark.sink.maintenance import Maintenance
+
+        request = {**self._common, "op": "maintain", "expire_after": self._settings.expire_after}
+        return Maintenance(interval, self._connect(f"spark-{name}-maintenance"), request, self._clock)
 
     def open(self, partitions: Sequence[TopicPartition]) -> None:
         if (doubtful := self._batch) is not None and doubtful.in_doubt_since is not None:
@@ -169,8 +179,9 @@ class SparkSinkTask(SinkTask):
             self._batch.remove_file()
         last = (self._published[1] if self._published is not None else None, self._discarded)
         wait([request for request in last if request is not None], _STOP_WAIT)
-        if self._client is not None:
-            self._client.close()
+        for connected in (self._client, self._maintenance):
+            if connected is not None:
+                connected.close()
 
     # Collecting
 
@@ -352,6 +363,9 @@ class SparkSinkTask(SinkTask):
             self.idle_put = max(self._open.opened + self._settings.trigger - self._clock(), 0.01)
         else:
             self.idle_put = None
+        if self._maintenance is not None:
+            wanted = self._maintenance.run_when_due()
+            self.idle_put = wanted if self.idle_put is None else min(self.idle_put, wanted)
 
 
 def _result(work: Future[Any]) -> Any:

@@ -19,10 +19,12 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from runtime.engine.driver.session.merge import Merge, quoted
+from runtime.engine.driver.session.merge import Merge
 from runtime.engine.driver.session.merge_turns import in_turn
 from runtime.engine.driver.session.spark_errors import described, spark_errors
 from runtime.engine.driver.session.staging import Ranges, StagedFiles
+from runtime.engine.driver.session.table_names import identifier, name_parts, quoted
+from runtime.engine.driver.session.wider_types import is_wider
 
 _log = logging.getLogger(__name__)
 
@@ -38,8 +40,10 @@ class DeltaBatches(StagedFiles):
 
     def __init__(self, session: Any, target: Mapping[str, Any], connector: str) -> None:
         self._table, self._connector = target, connector
-        path = _location(session, target["table"]) if target["table"] else target["path"]
-        super().__init__(session, {"format": "parquet", "options": {}, "partition_by": [], "path": path}, connector)
+        files = {"format": "parquet", "options": {}, "partition_by": [], "path": delta_path(session, target)}
+        super().__init__(session, files, connector)
+        table = identifier(name_parts(session, target["table"])) if target["table"] else ""
+        self._name = table or f"delta.{quoted(str(self._root.toString()))}"
 
     def complete(self, batch: str, ranges: Ranges) -> None:
         topic = min(ranges)
@@ -74,7 +78,7 @@ class DeltaBatches(StagedFiles):
 
     def _append(self, frame: Any, options: Mapping[str, Any]) -> None:
         if self._table.get("widen"):
-            self._allow_widening(frame)
+            frame = self._widened(frame)
         writer = frame.write.format("delta").mode("append").options(**self._table["options"], **options)
         if self._table["partition_by"]:
             writer = writer.partitionBy(*self._table["partition_by"])
@@ -89,19 +93,19 @@ class DeltaBatches(StagedFiles):
         session.conf.set(_TIME_ZONE, self._session.conf.get(_TIME_ZONE))
         for key in ("txnAppId", "txnVersion"):
             session.conf.set(_SETTING + key, str(transaction[key]))
-        location = str(self._root.toString())
 
         def run() -> None:
             self._adapt(frame.select(*map(quoted, merge.columns(frame.columns))).limit(0))
             session.read.parquet(self.data_path(batch)).createOrReplaceTempView("changes")
-            session.sql(merge.statement(f"delta.{quoted(location)}", "changes", frame.columns)).collect()
+            session.sql(merge.statement(self._name, "changes", frame.columns)).collect()
 
-        in_turn(location, run)
+        in_turn(self._name, run)
 
     def _adapt(self, rows: Any) -> None:
         """Create the table, or change its columns to those of the rows. Appending none does both."""
         known = self._columns()
-        if any(known.get(name) != kind for name, kind in _named_types(rows).items()):
+        types = {name: (known.get(name), kind) for name, kind in _named_types(rows).items()}
+        if any(old != new and (old is None or not is_wider(old, new)) for old, new in types.values()):
             self._append(rows, {})
 
     def _columns(self) -> Mapping[str, str]:
@@ -110,13 +114,14 @@ class DeltaBatches(StagedFiles):
             return {}
         return _named_types(self._session.read.format("delta").load(str(self._root.toString())))
 
-    def _allow_widening(self, rows: Any) -> None:
-        """Set the property of the table with which an append may change the types of columns."""
-        known = self._columns()
-        if all(known.get(name, kind) == kind for name, kind in _named_types(rows).items()):
-            return
-        table = f"delta.{quoted(str(self._root.toString()))}"
-        self._session.newSession().sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('{_WIDENING}' = 'true')")
+    def _widened(self, rows: Any) -> Any:
+        """The rows with the types of the table where these are wider, as another task has stored larger numbers; and
+        the property of the table with which an append may widen its types, if it has to."""
+        known, types = self._columns(), _named_types(rows)
+        casts = {name: known[name] for name, kind in types.items() if name in known and is_wider(known[name], kind)}
+        if any(known.get(name, kind) not in (kind, casts.get(name)) for name, kind in types.items()):
+            self._session.newSession().sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ('{_WIDENING}' = 'true')")
+        return rows.withColumns({name: rows[quoted(name)].cast(kind) for name, kind in casts.items()})
 
     def _next_version(self) -> int:
         """The version that the table would have after a commit."""
@@ -130,6 +135,11 @@ class DeltaBatches(StagedFiles):
 
 def _named_types(frame: Any) -> dict[str, str]:
     return {field.name.lower(): field.dataType.simpleString() for field in frame.schema}
+
+
+def delta_path(session: Any, target: Mapping[str, Any]) -> str:
+    """The path of a target's table."""
+    return _location(session, target["table"]) if target["table"] else str(target["path"])
 
 
 def _location(session: Any, table: str) -> str:

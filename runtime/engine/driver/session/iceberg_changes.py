@@ -18,11 +18,12 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from runtime.engine.driver.session.iceberg_tables import identifier, loaded, name_parts
-from runtime.engine.driver.session.merge import Merge, quoted
+from runtime.engine.driver.session.iceberg_tables import loaded
+from runtime.engine.driver.session.merge import Merge
 from runtime.engine.driver.session.merge_turns import in_turn
 from runtime.engine.driver.session.spark_errors import described, spark_errors
 from runtime.engine.driver.session.staging import Ranges, StagedBatches
+from runtime.engine.driver.session.table_names import identifier, name_parts, quoted
 
 _log = logging.getLogger(__name__)
 

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from runtime.connectors.spark.merge import DELETED, SEQUENCE
+from runtime.engine.driver.session.table_names import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +60,6 @@ class Merge:
         if not self.soft:
             return "DELETE"
         return f"UPDATE SET {_assignments([DELETED, *([SEQUENCE] if self.sequence else [])])}"
-
-
-def quoted(name: str) -> str:
-    """A name as an identifier of SQL."""
-    return "`{}`".format(name.replace("`", "``"))
 
 
 def _assignments(names: Sequence[str]) -> str:

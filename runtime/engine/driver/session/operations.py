@@ -15,6 +15,7 @@ from runtime.engine.driver.session.batches import BatchOperations, HasGone
 from runtime.engine.driver.session.delta_batches import DeltaBatches
 from runtime.engine.driver.session.frames import format_name, selected, staged_rows
 from runtime.engine.driver.session.iceberg_target import IcebergTarget
+from runtime.engine.driver.session.maintenance import maintain
 from runtime.engine.driver.session.probe import failing_rows
 from runtime.engine.driver.session.queries import check_query
 from runtime.engine.driver.session.record_query.service import RecordQueries
@@ -41,6 +42,7 @@ class SessionOperations:
             "schema": self._schema,
             "probe": self._probe,
             "check": self._check,
+            "maintain": self._maintain,
         }
 
     def execute(self, caller: SessionCaller, request: Request) -> Any:
@@ -111,6 +113,10 @@ class SessionOperations:
     def _check(self, request: Request) -> None:
         """Whether `spark.sql` is a query."""
         check_query(self._session.get(), request["target"]["sql"])
+
+    def _maintain(self, request: Request) -> dict[str, Any]:
+        """Compact the table of a target."""
+        return maintain(self._session.get(), request["staging"], request["target"], request["expire_after"])
 
     def _staged(self, request: Request) -> StagedBatches:
         return staged_batches(self._session.get(), request["staging"], request["target"], request["connector"])

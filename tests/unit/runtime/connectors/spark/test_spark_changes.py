@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from runtime.api.data.record import SinkRecord
@@ -38,6 +39,8 @@ class Changed:
         batch = self.conversion.collected()
         for chunk in chunks_with_nulls(made):
             self.conversion.collect(chunk, batch, partial(self._refuse, chunk.offset(0)))
+        if not batch.parts:
+            return []
         rows: list[dict[str, Any]] = batch.table(self.columns.schema).to_pylist()
         return rows
 
@@ -157,3 +160,10 @@ def test_values_with_schemas_of_connect() -> None:
     )  # fmt: skip
     assert rows == [{"id": 1, "name": "a", "__deleted": False}, {"id": 2, "name": None, "__deleted": True}]
     assert not changed.refused
+
+
+def test_the_table_has_the_key_columns() -> None:
+    changed = Changed(KEYED, Evolution.DISCARD)
+    changed.columns.know(pa.schema({"n": pa.int64()}))
+    assert changed.of((1, {"id": 1, "n": 1})) == []
+    assert "no key column id" in changed.refused[0]

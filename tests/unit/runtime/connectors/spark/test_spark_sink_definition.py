@@ -11,7 +11,8 @@ from runtime.connectors.spark.sink.definition import SparkSinkSettings
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("500 ms", 0.5), ("10 seconds", 10), ("1 minute", 60), ("2h", 7200), ("1.5 s", 1.5)]
+    ("text", "seconds"),
+    [("500 ms", 0.5), ("10 seconds", 10), ("1 minute", 60), ("2h", 7200), ("1.5 s", 1.5), ("7 days", 604_800)],
 )
 def test_triggers(text: str, seconds: float) -> None:
     assert interval(text) == seconds
@@ -34,6 +35,9 @@ UPSERT = {"spark.format": "delta", "spark.path": "/t", "spark.mode": "upsert"}
         ({"spark.path": "/t", "spark.key.columns": "id"}, "spark.key.columns", "Needs spark.mode=upsert"),
         ({**UPSERT, "spark.sql": "SELECT 1"}, "spark.sql", "headrace.SparkSql"),
         ({**UPSERT, "spark.schema.evolution": "any"}, "spark.schema.evolution", "for files"),
+        ({"spark.path": "/t", "spark.compact.interval": "1 h"}, "spark.compact.interval", "Needs spark.format=delta"),
+        ({**UPSERT, "spark.compact.interval": "often"}, "spark.compact.interval", "a number with a unit"),
+        ({**UPSERT, "spark.expire.after": "7 days"}, "spark.expire.after", "Needs spark.compact.interval"),
         ({"spark.path": "/t", "spark.sql": "SET a=b"}, "spark.sql", "Must be a query"),
         ({"spark.path": "/t", "spark.sql": "/* SELECT */ DROP TABLE t"}, "spark.sql", "Must be a query"),
     ],

@@ -282,3 +282,42 @@ def test_a_task_whose_session_has_ended_is_placed_again(operation: str) -> None:
     rig.session.requests.pop()[1].set_exception(session_client.SessionLostError("The driver has closed the connection"))
     with pytest.raises(TaskLostError, match="driver has closed"):
         rig.pass_time(0)
+
+
+MAINTAINED = {"spark.format": "delta", "spark.compact.interval": "1 hour", "spark.expire.after": "7 days"}
+
+
+def test_the_first_task_maintains_its_table_at_the_interval() -> None:
+    rig = SparkSinkRig(MAINTAINED)
+    rig.pass_time(3599)
+    assert rig.operations() == []
+    rig.pass_time(1)
+    assert rig.operations() == ["maintain"]
+    rig.pass_time(7200)
+    assert rig.operations() == ["maintain"]  # the first one still runs
+    rig.session.answer("maintain", {"busy": True})
+    rig.pass_time(0)
+    rig.pass_time(60)
+    (request,) = [request for request, _ in rig.session.requests]
+    assert (request["op"], request["expire_after"]) == ("maintain", 604_800)
+    rig.session.refuse("another application has changed the table")  # does not end the task
+    rig.pass_time(0)
+    rig.pass_time(3600)
+    rig.session.answer("maintain", {"busy": False, "seconds": 1.5})
+    rig.pass_time(3599)
+    assert rig.operations() == []
+
+
+def test_other_tasks_do_not_maintain_the_table() -> None:
+    rig = SparkSinkRig({**MAINTAINED, "spark.task": "1"})
+    rig.pass_time(3600)
+    assert rig.operations() == []
+
+
+def test_a_batch_of_changes_names_its_key_columns() -> None:
+    rig = SparkSinkRig({"spark.format": "delta", "spark.mode": "upsert", "spark.key.columns": "id"})
+    rig.put(ZERO, ROW, {**ROW, "name": "b"})
+    rig.pass_time(10)
+    (request,) = [request for request, _ in rig.session.requests]
+    assert request["target"]["merge"] == {"keys": ["id"], "sequence": False, "soft": False}
+    assert parquet.read_table(request["files"]).to_pylist() == [{"id": 1, "name": "b", "__deleted": False}]
