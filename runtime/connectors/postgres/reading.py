@@ -256,6 +256,8 @@ class ChangeReads:
         if now >= self._next_offset and position.commit > self._added:
             self._next_offset = now + self._settings.status_interval
             self._add_offset(position)
+            if self._worker.transactions is not None:
+                self._worker.transactions.commit()
 
     def _add_offset(self, position: LogPosition) -> None:
         self._added = position.commit
@@ -267,4 +269,7 @@ class ChangeReads:
             self._next_heartbeat = now + interval
             if self._settings.heartbeat_query:
                 self._session.query(self._settings.heartbeat_query)
-            yield [self._events.heartbeat(position.offset())]
+            beat = self._events.heartbeat(position.offset())
+            if self._worker.transactions is not None:
+                self._worker.transactions.commit(beat)
+            yield [beat]

@@ -17,6 +17,7 @@ import pytest
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import Connect
 from tests.support.kafka.committed import committed
+from tests.support.kafka.topics import count
 from tests.support.processes import children, is_slot
 from tests.support.servers.postgres import PASSWORD, USER, Postgres
 from tests.support.waiting import wait_until
@@ -200,6 +201,34 @@ def test_kills_under_load(
     print(f"\n9 kills, {expected:,} records: {lost.total()} lost, {doubled.total()} doubled")
     assert (lost, doubled) == (Counter(), Counter())
     assert _replayed(events) == writer.state()
+    shop.remove()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(600)
+def test_a_kill_during_the_snapshot(
+    worker: Callable[..., WorkerProcess], broker: KafkaBroker, postgres: Postgres
+) -> None:
+    """With transaction.boundary=connector the snapshot is one transaction, so that each row is seen once."""
+    process = worker({"exactly.once.source.support": "enabled"})
+    shop, rows = Shop(Connect(process), broker, postgres), 300_000
+    shop.prepare(rows)
+    shop.source(**{
+        "exactly.once.support": "required", "transaction.boundary": "connector",
+        "producer.override.transaction.timeout.ms": "300000",
+    })  # fmt: skip
+    for victim in ("slot", "worker"):
+        sent = count(broker.bootstrap, shop.topic)
+        wait_until(lambda sent=sent: count(broker.bootstrap, shop.topic) > sent + 20_000, 120, every=0.05)  # type: ignore[misc] # bound per turn
+        assert shop.events() == []
+        _kill(victim, process, shop)
+        shop.execute("UPDATE items SET version = version + 1 WHERE id = 1")
+    wait_until(lambda: len(shop.events()) >= rows, 240, "the snapshot", every=1.0)
+    shop.execute("UPDATE items SET version = version + 1 WHERE id = 1")
+    wait_until(lambda: len(shop.events()) > rows, 60, "a change behind it", every=1.0)
+    events = shop.events()
+    assert events[-1] == (1, "u", 3)
+    assert Counter(row for row, _, _ in events[:-1]) == Counter(range(1, rows + 1))
     shop.remove()
 
 
