@@ -21,7 +21,7 @@ _OPERATIONS = {"I": "c", "U": "u", "D": "d"}
 ReaderOf = Callable[[Relation], RowReader | None]
 
 
-class Changes:
+class ChangeReplay:
     """Keeps the state of the open transaction. Records up to the position with which it was made are left out."""
 
     def __init__(self, settings: CdcSettings, events: ChangeEvents, reader_of: ReaderOf, position: LogPosition) -> None:

@@ -12,7 +12,7 @@ from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConnectError, RetriableError
 from runtime.api.task import Offset, OffsetReader, Partition, TransactionContext
 from runtime.connectors.postgres.catalog import quoted
-from runtime.connectors.postgres.changes import Changes
+from runtime.connectors.postgres.changes import ChangeReplay
 from runtime.connectors.postgres.definition import CdcSettings
 from runtime.connectors.postgres.events import ChangeEvents
 from runtime.connectors.postgres.modes import SnapshotMode
@@ -200,7 +200,7 @@ class ChangeReads:
     def _changes(self) -> Steps:
         settings, position = self._settings, self._position
         assert position is not None
-        changes = Changes(settings, self._events, self._readers.of_relation, position)
+        changes = ChangeReplay(settings, self._events, self._readers.of_relation, position)
         options = {"proto_version": str(_VERSION), "publication_names": quoted(settings.publication)}
         parameters = settings.server.parameters(replication=True)
         stream = self._stream = StreamThread(
@@ -218,7 +218,7 @@ class ChangeReads:
             if changes.is_between:
                 yield from self._heartbeat(changes.completed)
 
-    def _fill(self, changes: Changes, stream: StreamThread) -> tuple[list[SourceRecord], int | None]:
+    def _fill(self, changes: ChangeReplay, stream: StreamThread) -> tuple[list[SourceRecord], int | None]:
         """The records of what has arrived, about a batch; with the number of those before the end of the last
         transaction that has ended, if one has."""
         ended, until = None, self._clock() + _PAUSE
