@@ -95,8 +95,11 @@ def hint(line: str, names: Iterable[str], workers: Iterable[str] = (), room: int
     if len(completions) > 1:
         start = 0 if completions[0] in VERBS else typed.start
         return _listed([entry[start:].strip() for entry in completions], room)
+    words = (
+        tuple(completions[0].split()) if completions else (*typed.before, typed.text)
+    )  # `patch off` is `patch offsets`
     try:
-        command, _ = find((*typed.before, typed.text))
+        command, _ = find(words)
     except UsageError:
         return ""
     return f"{command.usage()} · {command.summary()}"

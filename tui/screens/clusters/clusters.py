@@ -28,14 +28,14 @@ from tui.widgets.text import visible
 
 COLUMNS = (
     Column("here", "", 1),
-    Column("name", "CLUSTER", 20, grows=True),
+    Column("name", "CLUSTER", 20, grows=True, shrinks=True),
     Column("traits", "", 7),
     Column("worst", "WORST", 13),
     Column("counts", "CONNECTORS", 18, grows=True),
-    Column("last_seen", "LAST SEEN", 9, right=True),
-    Column("kind", "WORKER", 8, rank=1),
-    Column("version", "VERSION", 9, rank=2),
-    Column("url", "URL", 24, rank=3, grows=True),
+    Column("last_seen", "LAST SEEN", 9, rank=1, right=True),
+    Column("kind", "WORKER", 8, rank=2),
+    Column("version", "VERSION", 9, rank=3),
+    Column("url", "URL", 24, rank=4, grows=True),
 )
 
 

@@ -64,7 +64,7 @@ def _sent(sent: SendResult) -> Cell:
 def explained(letter: DeadLetter, topic: str, view: ByteView, columns: int = 80) -> Content:
     """The error, contents, origin and trace of a letter; `columns` is the width of the text.
 
-    The value follows the error directly, since a terminal of 24 lines has room for eleven of these.
+    Key and value follow the error directly: in a small terminal there is room for few lines.
     """
     parts: list[Part] = []
 
@@ -75,15 +75,15 @@ def explained(letter: DeadLetter, topic: str, view: ByteView, columns: int = 80)
             parts.extend((f"{'':<{INDENT}}{text}\n", style) for text in rest)
 
     line("error", letter.error, "bold $error")
-    line("as", letter.error_header("exception.class.name"), "$error")
-    line("message", letter.error_header("exception.message"), "$error")
     line("key", shown(letter.key, best_view(letter.key), 400, columns - INDENT))
-    for name, value in letter.own_headers:
-        line("header", f"{name} = {shown(value, ByteView.TEXT, 200)}")
     parts.append((f"\nvalue as {view.value}, {len(letter.value or b''):,} bytes (v: other format)\n", "bold $accent"))
     text = shown(letter.value, view, columns=columns)
     parts.append(coloured(text) if view is ByteView.JSON else Content("\n".join(visible_lines(text))))
     parts.append("\n\n")
+    for name, value in letter.own_headers:
+        line("header", f"{name} = {shown(value, ByteView.TEXT, 200)}")
+    line("as", letter.error_header("exception.class.name"), "$error")
+    line("message", letter.error_header("exception.message"), "$error")
     line("stage", letter.error_header("stage"))
     line("in", letter.error_header("class.name"))
     task = letter.error_header("task.id")
