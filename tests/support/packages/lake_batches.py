@@ -22,6 +22,7 @@ from tests.support.packages.lakehouse import LOCAL_SPARK
 def main() -> None:
     conf, target, steps = json.load(sys.stdin)
     session = SparkSession.builder.master("local[2]").config(map={**LOCAL_SPARK, **with_packages(conf)}).getOrCreate()
+    assert staged_batches(session, target["format"], target, "lake").batches() == []  # without a table or namespace
     states = []
     for number, step in enumerate(steps):
         target = step.get("target", target)
