@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,14 +37,22 @@ def lake_recipe(section: str, folder: Path) -> LakeRecipe:
     return LakeRecipe(dict(line.split("=", 1) for line in properties.splitlines()), sink, source)
 
 
+LOCAL_SPARK = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""Settings of a Spark application that serves a test."""
+
 _TOOL = """
 import json, sys
 from pyspark.sql import SparkSession
 from runtime.engine.driver.class_path import with_packages
+from tests.support.packages.lakehouse import LOCAL_SPARK
 
 conf, statements = json.load(sys.stdin)
-settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
-            "spark.sql.shuffle.partitions": "1", **with_packages(conf)}
+settings = {**LOCAL_SPARK, **with_packages(conf)}
 session = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
 for statement in statements:
     rows = session.sql(statement).collect()
@@ -55,14 +64,24 @@ _PROCEDURES = {"spark.sql.extensions": "org.apache.iceberg.spark.extensions.Iceb
 def run_sql(recipe: LakeRecipe, *statements: str) -> list[dict[str, Any]]:
     """Executes statements in another Spark application, as other users of the tables do. The rows of the last one."""
     conf = {**_PROCEDURES, **recipe.worker}
+    rows: list[dict[str, Any]] = _result([sys.executable, "-c", _TOOL], [conf, statements])
+    return rows
+
+
+def run_batches(recipe: LakeRecipe, target: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """The rows of a table after each step: see lake_batches.py."""
+    program = [sys.executable, "-m", "tests.support.packages.lake_batches"]
+    states: list[Any] = _result(program, [recipe.worker, target, steps])
+    return states
+
+
+def _result(program: Sequence[str], request: Any) -> Any:
     done = subprocess.run(
-        [sys.executable, "-c", _TOOL], input=json.dumps([conf, statements]), capture_output=True, text=True,
-        timeout=300, check=False,
+        program, input=json.dumps(request), capture_output=True, text=True, timeout=600, check=False
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     (result,) = [line for line in done.stdout.splitlines() if line.startswith("RESULT ")]
-    rows: list[dict[str, Any]] = json.loads(result.removeprefix("RESULT "))
-    return rows
+    return json.loads(result.removeprefix("RESULT "))
 
 
 def _blocks(language: str, text: str) -> list[Any]:

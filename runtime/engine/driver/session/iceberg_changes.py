@@ -28,6 +28,7 @@ from runtime.engine.driver.session.table_names import identifier, name_parts, qu
 _log = logging.getLogger(__name__)
 
 _BATCH, _RANGES, _MERGE = "headrace.batch", "headrace.offsets", "headrace.merge"
+_NO_NAMESPACE = ("NoSuchNamespaceException", "SCHEMA_NOT_FOUND")
 _ANY_SCHEMA = "write.spark.accept-any-schema"
 
 
@@ -92,16 +93,17 @@ class IcebergChanges(StagedBatches):
         writer.create()
 
     def discard(self, batch: str) -> None:
-        self._session.sql(f"DROP TABLE IF EXISTS {self._staged(batch)} PURGE").collect()
+        if loaded(self._session, self._staged(batch)) is not None:
+            self._session.sql(f"DROP TABLE IF EXISTS {self._staged(batch)} PURGE").collect()
 
     def batches(self) -> list[str]:
-        from pyspark.errors import AnalysisException
-
         place = f" IN {self._namespace}" if self._namespace else ""
         try:
             rows = self._session.sql(f"SHOW TABLES{place} LIKE '*{self._mark}*'").collect()
-        except AnalysisException:  # the namespace is created with the first batch
-            return []
+        except spark_errors() as error:
+            if not any(name in str(error) for name in _NO_NAMESPACE):
+                raise
+            return []  # the namespace is created with the first batch
         names = [str(row.tableName) for row in rows]
         return [name.removeprefix(self._prefix) for name in names if name.startswith(self._prefix)]
 
