@@ -28,7 +28,7 @@ MODES: dict[str, dict[str, str]] = {
 
 _RECORDED = Path(__file__).with_suffix(".json")
 _OF_TIME = ("ts_ms", "ts_us", "ts_ns")
-_OF_SOURCE = ("version", "txId", "lsn", "sequence", *_OF_TIME)
+_OF_SOURCE = ("version", "db", "txId", "lsn", "sequence", *_OF_TIME)
 _LONG = 100  # characters, or elements
 
 
@@ -77,8 +77,20 @@ def shortened(tables: Mapping[str, list[Event]]) -> dict[str, Any]:
 def _schemas(events: Iterable[Event]) -> list[Any]:
     schemas: list[Any] = []
     for key, value, _ in events:
-        schemas += [part["schema"] for part in (key, value) if part and part["schema"] not in schemas]
+        for schema in [_short_schema(part["schema"]) for part in (key, value) if part]:
+            if schema not in schemas:
+                schemas.append(schema)
     return schemas
+
+
+def _short_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """With a digest of what the envelopes of all tables have in common."""
+    rows = [field for field in schema["fields"] if field["field"] == "after"]
+    if not rows:
+        return schema
+    row = {**rows[0], "field": "before"}
+    others = [field for field in schema["fields"] if field not in (rows[0], row)]
+    return {**schema, "fields": [rows[0], _short(json.dumps(others, sort_keys=True))]}
 
 
 def recorded(mode: str) -> Any:
