@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _SESSION = (
     "-c datestyle=ISO -c intervalstyle=postgres -c timezone=UTC -c extra_float_digits=3 -c bytea_output=hex "
-    "-c lc_monetary=C -c statement_timeout=0 -c idle_in_transaction_session_timeout=0"
+    "-c lc_monetary=C -c idle_in_transaction_session_timeout=0"
 )
 """Settings with which the texts of values have one form, in both kinds of connections."""
 
@@ -49,6 +49,8 @@ class Server:
     database: str
     tls: Mapping[str, str]
     timeout: int = 10
+    statement_timeout: int = 0
+    """Seconds; 0 for no limit."""
 
     def parameters(self, replication: bool = False) -> dict[str, str]:
         """The parameters of libpq. ConfigError if a file may not be read."""
@@ -67,7 +69,7 @@ class Server:
             "application_name": "headrace-cdc",
             "connect_timeout": str(self.timeout),
             "client_encoding": "UTF8",
-            "options": _SESSION,
+            "options": f"{_SESSION} -c statement_timeout={self.statement_timeout}s",
             "keepalives_idle": "30",
             **self.tls,
         }

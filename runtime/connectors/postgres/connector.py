@@ -101,7 +101,7 @@ def _problems(config: Mapping[str, str]) -> list[tuple[str, str]]:
         from runtime.connectors.postgres.setup import problems
 
         settings = CdcSettings.of(config, CONFIG_DEF)
-        session = Session(replace(settings.server, timeout=_CHECK_TIMEOUT))
+        session = Session(replace(settings.server, timeout=_CHECK_TIMEOUT, statement_timeout=_CHECK_TIMEOUT))
         try:
             return [(problem.option, problem.text) for problem in problems(settings, session.query)]
         finally:

@@ -38,7 +38,7 @@ SELECT current_setting('wal_level'), r.rolsuper OR r.rolreplication OR EXISTS (
        has_database_privilege(current_database(), 'CREATE')
 FROM pg_roles r WHERE r.rolname = current_user
 """
-_OLDEST = 100000
+_OLDEST = 120000
 _SLOW = 3.0  # seconds after which a wait is reported
 
 
@@ -66,7 +66,7 @@ def problems(settings: CdcSettings, query: Query) -> Iterator[Problem]:
     rows = query(_SERVER)
     level, may_replicate, version, user, _, may_create = rows[0]
     if version < _OLDEST:
-        yield Problem(HOST, "The server is older than PostgreSQL 10, which has no pgoutput")
+        yield Problem(HOST, "The server is older than PostgreSQL 12, the first that is supported")
         return
     if level != "logical":
         yield Problem(

@@ -33,7 +33,7 @@ class Database:
     """A database of its own, whose slots are dropped at the end."""
 
     def __init__(self, server: Postgres) -> None:
-        self.server, self.name = server, server.create_database(f"cdc{next(_numbers)}")
+        self.server, self.name = server, server.create_database(f"shop{next(_numbers)}")
         self.committed: Offset | None = None
 
     def execute(self, statement: str) -> list[tuple[Any, ...]]:
