@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from tui.causes import cause_line
 from tui.cluster.snapshot import Diff, Notice, Snapshot
 from tui.config.changes import changes
 from tui.formatting import one_line
@@ -86,7 +87,7 @@ class EventHistory:
 
     def _task(self, now: float, old: Task | None, new: Task) -> Iterator[Event]:
         if old is None or old.state != new.state:
-            why = f": {new.trace.partition(chr(10))[0]}" if new.trace else ""
+            why = f": {cause_line(new.trace)}" if new.trace else ""
             was = f"{old.state} → " if old else "appeared, "
             yield Event(now, f"task {new.id}", f"{was}{new.state}{why}", _KINDS.get(new.state, PLAIN))
         elif old.worker != new.worker:

@@ -59,7 +59,7 @@ def of_operations(log: Iterable[Operation], connector: str, task: int | None) ->
     for operation in log:
         if operation.target == connector and operation.verb in RESTARTS and operation.task in (None, task):
             kind = KINDS.get(operation.phase, "busy")
-            yield LastRestart(operation.started, "you", operation.task, operation.last, kind)
+            yield LastRestart(operation.started, "you", operation.task, operation.result or operation.last, kind)
 
 
 def of_audit_log(

@@ -75,6 +75,7 @@ class Operation:
     calls: list[ApiCall] = field(default_factory=list)
     doubtful: bool = False  # the server reports a possible success only
     error: HeadraceError | None = None  # the error that ended the request
+    result: str = ""  # the observed failure without its cause, for pages that show the cause anyway
 
     @property
     def title(self) -> str:
@@ -179,7 +180,7 @@ class Operations:
             if operation.goal == "RUNNING":
                 self._settling[operation.id] = operation, now
         elif seen is not None and operation.goal == "RUNNING" and seen.overall == "FAILED" and waited > FAILURE_DELAY:
-            self._end(operation, Phase.FAILED, f"observed: {described(seen)}{cause(seen)}; t shows the trace")
+            self._end_failed(operation, f"observed: {described(seen)}", seen)
         elif waited > TIME_LIMIT:
             self._end(
                 operation, Phase.TIMED_OUT, f"not {operation.goal} within {TIME_LIMIT:.0f} s; now {described(seen)}"
@@ -192,9 +193,12 @@ class Operations:
             del self._settling[operation.id]
         elif seen.overall == "FAILED":
             again = "again " if operation.verb in RESTARTS else ""
-            text = f"failed {again}after {max(waited, 1):.0f} s: {described(seen)}{cause(seen)}; t shows the trace"
-            self._end(operation, Phase.FAILED, text)
+            self._end_failed(operation, f"failed {again}after {max(waited, 1):.0f} s: {described(seen)}", seen)
             del self._settling[operation.id]
+
+    def _end_failed(self, operation: Operation, result: str, seen: Connector) -> None:
+        operation.result = result
+        self._end(operation, Phase.FAILED, f"{result}{cause(seen)}; t shows the trace")
 
     def _step(self, operation: Operation, phase: Phase, text: str) -> None:
         operation.phase = phase

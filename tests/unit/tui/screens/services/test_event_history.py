@@ -14,7 +14,12 @@ from tui.screens.services.event_history import BAD, GOOD, MAX_EVENTS, MAX_TOTAL,
 
 def connector(state: str, *tasks: str, worker: str = "w:1", **config: str) -> Connector:
     entries: list[dict[str, Any]] = [
-        {"id": number, "state": task, "worker_id": worker, "trace": "Boom: why\n\tat x"}
+        {
+            "id": number,
+            "state": task,
+            "worker_id": worker,
+            "trace": "a.b.Tolerance: exceeded\n\tat x\nCaused by: a.b.Boom: why\n\tat y",
+        }
         for number, task in enumerate(tasks)
     ]
     status = {"connector": {"state": state, "worker_id": worker}, "tasks": entries, "type": "sink"}

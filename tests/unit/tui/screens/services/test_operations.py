@@ -8,6 +8,7 @@ from tests.unit.tui.screens.builders import connector, snapshot
 from tui.client.calls import ApiCall
 from tui.cluster.snapshot import ClusterLink, LinkState, Snapshot
 from tui.goals import SETTLING
+from tui.screens.services.last_restarts import of_operations
 from tui.screens.services.operations import Operation, Operations, Phase, as_curl
 
 
@@ -65,6 +66,8 @@ def test_a_connector_that_fails_a_moment_after_it_was_running_has_failed(verb: s
     observed(now, log, "FAILED")
     assert phase(operation) is Phase.FAILED
     assert operation.last == f"{text}: FAILED, 0/1 tasks, 1 failed: boom; t shows the trace"
+    restarts = of_operations(log.log, "c", None)
+    assert [restart.result for restart in restarts] == ([f"{text}: FAILED, 0/1 tasks, 1 failed"] * (verb == "restart"))
 
 
 def test_the_restart_of_a_task_observes_this_task_alone() -> None:
