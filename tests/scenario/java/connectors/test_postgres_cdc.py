@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -41,9 +42,9 @@ class Pair:
     server: Postgres
     database: str
 
-    def create(self, cls: str, prefix: str, **more: str) -> str:
+    def create(self, cls: str, prefix: str, name: str = "", **more: str) -> str:
         """Creates a connector whose topics start with `prefix`; its name."""
-        name = unique("pair")
+        name = name or unique("pair")
         slot = name.replace("-", "_")
         self.connect.create(name, {
             "connector.class": cls, "database.hostname": "127.0.0.1", "database.port": str(self.server.port),
@@ -123,6 +124,29 @@ def _contains(pair: Pair, topic: str, mark: bytes) -> bool:
     if topic not in AdminClient({"bootstrap.servers": pair.broker.bootstrap}).list_topics(timeout=20).topics:
         return False
     return any(mark in (message.value() or b"") for message in messages(pair.broker.bootstrap, topic))
+
+
+def test_continue_where_debezium_ended(pair: Pair) -> None:
+    """With the same name, slot and publication: nothing is lost, and at most the last transaction is repeated."""
+    pair.execute("CREATE TABLE items (id int PRIMARY KEY)")
+    pair.execute("INSERT INTO items SELECT generate_series(1, 10)")
+    prefix = unique("moved")
+    topic = pair.broker.create_topic(f"{prefix}.public.items", 1)
+    name = pair.create(_DEBEZIUM, prefix, **{"offset.flush.interval.ms": "500"})
+    wait_until(lambda: count(pair.broker.bootstrap, topic) == 10, 120, every=0.5)
+    pair.execute("INSERT INTO items VALUES (11)")
+    pair.execute("INSERT INTO items VALUES (12)")
+    wait_until(lambda: count(pair.broker.bootstrap, topic) == 12, 60, every=0.5)
+    pair.connect.ask("DELETE", f"/connectors/{name}")
+    pair.execute("INSERT INTO items VALUES (13), (14)")
+    pair.create("PostgresCdcSource", prefix, name=name)
+    pair.execute("INSERT INTO items VALUES (15)")
+    wait_until(lambda: _ids(pair, topic)[-1] == 15, 60, every=0.5)
+    assert _ids(pair, topic) in ([*range(1, 16)], [*range(1, 13), *range(12, 16)])
+
+
+def _ids(pair: Pair, topic: str) -> list[int]:
+    return [json.loads(message.key())["payload"]["id"] for message in messages(pair.broker.bootstrap, topic)]
 
 
 _CHANGES, _TRANSACTION = 200_000, 1_000
