@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
@@ -16,6 +17,12 @@ INVISIBLE = (
 def utc_time(milliseconds: float) -> str:
     """A time in milliseconds since 1970: `2026-11-24 07:05:09Z`."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def clock_time(at: float, now: float) -> str:
+    """A local time in seconds since 1970 with its distance: `12:03:04 (4 min ago)`; of another day, with the date."""
+    form = "%H:%M:%S" if now - at < 86_400 else "%Y-%m-%d %H:%M"
+    return f"{time.strftime(form, time.localtime(at))} ({format_duration(now - at)} ago)"
 
 
 def cut(text: str, length: int = CELL_LENGTH) -> str:

@@ -74,6 +74,11 @@ BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
         "runtime.connectors.spark.query.connector:KafkaQueryConnector",
         (PluginType.SOURCE,),
     ),
+    (
+        "headrace.PostgresCdcSourceConnector",
+        "runtime.connectors.postgres.connector:PostgresCdcSourceConnector",
+        (PluginType.SOURCE,),
+    ),
     ("headrace.SparkSinkConnector", "runtime.connectors.spark.sink.connector:SparkSinkConnector", (PluginType.SINK,)),
     (
         "headrace.SparkSourceConnector",

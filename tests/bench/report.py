@@ -61,6 +61,8 @@ FIGURES = (
     _processor("java-sink"),
     Figure("debezium", "Debezium PostgreSQL (in Java on both sides), 200,000 changes", "changes/s", "≥ 1.2×"),
     _processor("debezium"),
+    Figure("cdc", "PostgresCdcSource (Java: Debezium), 200,000 changes", "changes/s", "≥ 1×"),
+    _processor("cdc"),
     Figure("java-first", "first Java connector of a worker created → its first record in the topic", "s", "", 2),
     Figure("java-memory-1", "memory (PSS) of a slot's JVM, one idle Java task (Java: of the worker)", "MB", "≤ 60 MB"),
     Figure("java-memory-100", "… with 100 idle Java tasks", "MB", "≤ 150 MB"),

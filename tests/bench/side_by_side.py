@@ -70,6 +70,7 @@ ROWS: dict[str, Measure] = {
     "java-source": java_connectors.java_source,
     "java-sink": java_connectors.java_sink,
     "debezium": java_connectors.debezium,
+    "cdc": java_connectors.postgres_cdc,
     "java-first": java_connectors.java_first,
     "java-memory": java_connectors.java_memory,
     "starts": _starts,

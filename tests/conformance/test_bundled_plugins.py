@@ -16,11 +16,12 @@ def test_conformance(check: Check) -> None:
 
 IN_WORKERS = {
     "headrace.KafkaQueryConnector": "tests/scenario/spark/test_spark_query.py",
+    "headrace.PostgresCdcSourceConnector": "tests/unit/runtime/connectors/postgres/test_source.py",
     "headrace.SparkSinkConnector": "tests/scenario/spark/test_spark_sink.py",
     "headrace.SparkSourceConnector": "tests/scenario/spark/test_spark_source.py",
     "headrace.SparkSql": "tests/scenario/spark/test_spark_sql.py",
 }
-"""Plugins that need a worker, such as its Spark session, and their tests."""
+"""Plugins that need a worker, such as its Spark session, or a server, and their tests."""
 
 
 def test_every_bundled_plugin_has_a_case() -> None:

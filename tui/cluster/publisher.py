@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tui import model
-from tui.cluster.snapshot import ClusterLink, Diff, LinkState, Notice, Snapshot
+from tui.cluster.snapshot import ClusterLink, Diff, LinkState, Notice, Snapshot, changed_names
 
 SLICE_SIZE = 500  # connectors parsed before other tasks of the event loop run
 
@@ -78,13 +78,14 @@ class SnapshotBuilder:
 def difference(before: Snapshot, now: Snapshot) -> Diff:
     """The difference between two snapshots. Unchanged connectors are the same object, so comparing them is cheap."""
     old, new = before.connectors, now.connectors
-    changed = (name for name in old.keys() & new.keys() if old[name] is not new[name])
+    other = changed_names(old, new)
+    added = frozenset(name for name in other if name not in old)
     # While lost, the time of the next attempt counts as a change; otherwise `heard_at` alone does not.
     lost = now.link.state is LinkState.LOST
     return Diff(
-        added=frozenset(new.keys() - old.keys()),
-        changed=frozenset(name for name in changed if old[name] != new[name]),
-        removed=frozenset(old.keys() - new.keys()),
+        added=added,
+        changed=frozenset(name for name in other if name not in added and old[name] != new[name]),
+        removed=frozenset(old.keys() - new.keys() if len(new) < len(old) + len(added) else ()),
         link=before.link != now.link if lost else _kind(before.link) != _kind(now.link),
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
+from itertools import compress
+from operator import is_not
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -60,6 +62,11 @@ class Diff(NamedTuple):
 
     def __bool__(self) -> bool:
         return bool(self.added or self.changed or self.removed or self.link)
+
+
+def changed_names(before: Mapping[str, Connector], now: Mapping[str, Connector]) -> list[str]:
+    """Names of connectors that are added, or are other objects than before. Quick with 10,000 connectors."""
+    return list(compress(now, map(is_not, now.values(), map(before.get, now))))
 
 
 class Notice(NamedTuple):

@@ -1,4 +1,4 @@
-"""Bounds of topics, to warn about typed offsets of a sink that lie outside; such offsets are allowed."""
+"""Bounds of topics: the effect of typed offsets of a sink, and warnings about those outside, which are allowed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tui.offsets.brokers import Brokers, TopicPartition
-from tui.offsets.changes import OffsetChange
+from tui.offsets.changes import Effect, OffsetChange
 from tui.offsets.lag import Lag
 
 Json = Any
@@ -40,10 +40,21 @@ class Bounds(NamedTuple):
         return f"the topic {topic} has no partition {number}" if has_any else f"the topic {topic} does not exist"
 
     def remarked(self, changes: Iterable[OffsetChange]) -> tuple[OffsetChange, ...]:
-        """The changes with warnings about offsets out of bounds."""
-        return tuple(
-            replace(change, remark=self.remark(change.partition, change.after) or change.remark) for change in changes
-        )
+        """The changes with their effects in records, and with warnings about offsets out of bounds."""
+        return tuple(map(self._remarked, changes))
+
+    def _remarked(self, change: OffsetChange) -> OffsetChange:
+        remark = self.remark(change.partition, change.after)
+        if remark or change.effect is not None:
+            return replace(change, remark=remark or change.remark)
+        return replace(change, effect=self._effect(change))
+
+    def _effect(self, change: OffsetChange) -> Effect | None:
+        """None if a bound is unknown: without the brokers, beginnings are."""
+        at, goal = topic_partition(change.partition), sink_position(change.after)
+        if at is None or goal is None or at not in self.places or at[0] not in self.topics:
+            return None
+        return Effect.between(sink_position(change.before), goal, *self.places[at])
 
 
 NO_BOUNDS = Bounds()

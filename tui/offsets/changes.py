@@ -26,6 +26,12 @@ class Effect(NamedTuple):
     reread: int
     skipped: int
 
+    @classmethod
+    def between(cls, committed: int | None, goal: int, begin: int, end: int) -> Effect:
+        """Of a move to `goal` in a partition with these bounds; without a committed offset, from its beginning."""
+        now = min(max(begin if committed is None else committed, begin), end)
+        return cls(max(now - goal, 0), max(goal - now, 0))
+
     def __str__(self) -> str:
         if self.reread:
             return f"{self.reread:,} read again"

@@ -163,9 +163,8 @@ def _goals(
 
 
 def _move(at: TopicPartition, goal: int, committed: int | None, begin: int, end: int) -> OffsetChange:
-    """The change with its effect. A sink without a committed offset starts at the beginning."""
-    now = min(max(begin if committed is None else committed, begin), end)
-    return _change(*at, committed, goal, Effect(max(now - goal, 0), max(goal - now, 0)))
+    """The change with its effect."""
+    return _change(*at, committed, goal, Effect.between(committed, goal, begin, end))
 
 
 def _change_of_response(c: ResolvedChange) -> OffsetChange:

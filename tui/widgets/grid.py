@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -134,7 +135,7 @@ class Grid(ScrollView, can_focus=True):
         """`sortable`: the user may sort the rows by a column; otherwise the screen decides on their order."""
         super().__init__(id=id, classes=classes)
         self.columns, self.sortable = tuple(columns), sortable
-        self.column_order = ColumnOrder()
+        self.column_order = self._ordered_by = ColumnOrder()
         self.keys: list[str] = []
         self._given: list[str] = []  # the keys in the order of the screen
         self.cursor: str | None = None
@@ -163,13 +164,16 @@ class Grid(ScrollView, can_focus=True):
         the cursor until it is moved, so that no action hits another row by mistake; `follow`, for rows that the user
         requested by a filter, moves it to the nearest row."""
         line = self._last_row - self.scroll_offset.y
-        count = len(self.keys)
-        self._given, self._cells, self._wanted = list(keys), cells, wanted or {}
-        self.keys = self._in_order()
-        self._rows = {key: row for row, key in enumerate(self.keys)}
+        length = len(self.keys)
+        before, self._given = self._given, list(keys)
+        self._cells, self._wanted = cells, wanted or {}
+        if self._given != before or self.column_order.column or self._ordered_by != self.column_order:
+            self._ordered_by = self.column_order
+            self.keys = self._in_order()
+            self._rows = dict(zip(self.keys, count(), strict=False))
         if self._wanted != self._arranged_wanted:
             self._arranged_for = -1
-        if len(self.keys) != count or self.virtual_size.height != len(self.keys) + 1:
+        if len(self.keys) != length or self.virtual_size.height != len(self.keys) + 1:
             self.virtual_size = Size(0, len(self.keys) + 1)
         if (self.cursor is None or follow) and self.cursor not in self._rows and self.keys:
             self._put(0 if self.cursor is None else min(self._last_row, len(self.keys) - 1), notify=True)

@@ -90,6 +90,12 @@ def _jdbc(config: Mapping[str, str]) -> _Paths:
         return
 
 
+def _postgres(config: Mapping[str, str]) -> _Paths:
+    from runtime.connectors.postgres import connection
+
+    yield from connection.local_paths(config)
+
+
 _CONNECTORS: Mapping[str, Callable[[Mapping[str, str]], _Paths]] = {
     "FileStreamSource": _stream,
     "FileStreamSink": _stream,
@@ -98,6 +104,7 @@ _CONNECTORS: Mapping[str, Callable[[Mapping[str, str]], _Paths]] = {
     "FilesSource": _files,
     "FilesSink": _files,
     "KafkaQuery": local_paths,
+    "PostgresCdcSource": _postgres,
     "SparkSink": local_paths,
     "SparkSource": local_paths,
 }

@@ -19,6 +19,7 @@ from tests.support.waiting import wait_until
 
 _CHANGES, _WARM = 200_000, 2_000
 _TRANSACTION = 1_000  # changes in one transaction
+_DEBEZIUM = "io.debezium.connector.postgresql.PostgresConnector"
 _COLUMNS = "id bigint PRIMARY KEY, name text NOT NULL, quantity int NOT NULL, created timestamp(3) NOT NULL"
 
 Found = dict[str, float]
@@ -55,6 +56,15 @@ def _check_language(connect: Connect, side: str) -> None:
 
 def debezium(bench: Bench, side: str, runs: int) -> Found:
     """Changes a second, from the first insert to the last event in the topic, in transactions of 1,000 rows."""
+    return _all_changes(bench, side, runs, "debezium", _DEBEZIUM)
+
+
+def postgres_cdc(bench: Bench, side: str, runs: int) -> Found:
+    """As debezium(), with PostgresCdcSource on our side."""
+    return _all_changes(bench, side, runs, "cdc", "PostgresCdcSource" if side == OURS else _DEBEZIUM)
+
+
+def _all_changes(bench: Bench, side: str, runs: int, row: str, cls: str) -> Found:
     try:
         server = Postgres({"wal_level": "logical", "shared_buffers": "256MB", "max_wal_size": "8GB"})
         # Apache's worker has its file connectors, which warm it, on its plugin path only
@@ -65,22 +75,22 @@ def debezium(bench: Bench, side: str, runs: int) -> Found:
         server.start()
         with bench.running(side, plugins, 180) as connect:
             database = server.create_database("bench")
-            found = [_changes(bench, connect, server, database) for _ in range(runs)]
+            found = [_changes(bench, connect, server, database, cls) for _ in range(runs)]
     finally:
         server.remove()
     return {
-        "debezium": median([rate for rate, _ in found]),
-        "debezium-cpu": median([cpu for _, cpu in found]),
+        row: median([rate for rate, _ in found]),
+        f"{row}-cpu": median([cpu for _, cpu in found]),
     }
 
 
-def _changes(bench: Bench, connect: Connect, server: Postgres, database: str) -> tuple[float, float]:
+def _changes(bench: Bench, connect: Connect, server: Postgres, database: str, cls: str) -> tuple[float, float]:
     """Changes a second, and seconds of the worker's processor for a million changes."""
     name = unique("changes")
     slot, table = name.replace("-", "_"), name.replace("-", "_")
     topic = bench.broker.create_topic(f"{name}.public.{table}", 1)
     server.execute(f"CREATE TABLE {table} ({_COLUMNS})", database=database)
-    create(connect, name, _config(server, database, name, table, slot))
+    create(connect, name, _config(cls, server, database, name, table, slot))
     wait_running(connect, name)
     active = "SELECT 1 FROM pg_replication_slots WHERE slot_name = %s AND active"
     wait_until(lambda: server.execute(active, slot, database=database), 60, every=0.1)
@@ -98,9 +108,9 @@ def _changes(bench: Bench, connect: Connect, server: Postgres, database: str) ->
     return _CHANGES / seconds, cpu / _CHANGES * 1e6
 
 
-def _config(server: Postgres, database: str, name: str, table: str, slot: str) -> dict[str, str]:
+def _config(cls: str, server: Postgres, database: str, name: str, table: str, slot: str) -> dict[str, str]:
     return {
-        "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+        "connector.class": cls,
         "tasks.max": "1",
         "database.hostname": "127.0.0.1",
         "database.port": str(server.port),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,6 +17,7 @@ import yaml
 
 from runtime.config import properties
 from tests.support.broker import KafkaBroker, unique
+from tests.support.engine.kubernetes_cluster import Namespace, kubernetes_namespace
 from tests.support.free_ports import free_port
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, our_worker, storage_topics
@@ -84,6 +87,38 @@ def test_a_worker_becomes_ready_by_the_probes_of_its_pod(
         assert "-secret" not in worker.log.read_text().replace("from-a-secret", "")
     finally:
         worker.stop()
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(not os.environ.get("KUBECONFIG"), reason="needs a Kubernetes cluster: set KUBECONFIG")
+def test_a_cluster_accepts_the_manifests_and_gives_workers_only_the_rights_they_need(tmp_path: Path) -> None:
+    with kubernetes_namespace(tmp_path / "cluster") as namespace:
+        _apply(namespace, tmp_path / "base")
+        assert not _may(namespace, "create", "pods"), "without executors in pods of their own"
+        _apply(namespace, tmp_path / "executors")
+        assert _may(namespace, "create", "pods") and _may(namespace, "deletecollection", "pods")
+        assert not any(_may(namespace, verb, "secrets") for verb in ("get", "list", "create"))
+        kinds = "statefulset,service,configmap,poddisruptionbudget,networkpolicy,rolebinding"
+        stored = namespace.kubectl("get", kinds, "--output=name").split()
+        assert {"statefulset.apps/headrace-worker", "service/headrace", "service/headrace-workers"} <= set(stored)
+        wait_until(lambda: "headrace-worker-0" in namespace.kubectl("get", "pods", "--output=name"), 60, "a pod")
+
+
+def _apply(namespace: Namespace, folder: Path) -> None:
+    """The manifests of docs/ops/kubernetes that have the folder's name, in this namespace."""
+    folder.mkdir()
+    resource = os.path.relpath(FOLDER / folder.name, folder.resolve())
+    (folder / "kustomization.yaml").write_text(f"namespace: {namespace.name}\nresources: [{resource}]\n")
+    namespace.kubectl("apply", "--validate=strict", "-k", str(folder))
+
+
+def _may(namespace: Namespace, verb: str, resource: str) -> bool:
+    """Whether the workers' service account may do this in its namespace."""
+    attributes = {"namespace": namespace.name, "verb": verb, "resource": resource}
+    spec = {"user": f"system:serviceaccount:{namespace.name}:headrace-worker", "resourceAttributes": attributes}
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+    allowed = "--output=jsonpath={.status.allowed}"
+    return namespace.kubectl("create", "-f", "-", allowed, stdin=json.dumps(review)) == "true"
 
 
 def _mount(folder: Path, files: Mapping[str, str]) -> None:

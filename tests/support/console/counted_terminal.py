@@ -34,4 +34,8 @@ def job(name: str, *arguments: str) -> Iterator[CountedTerminal]:
     terminal = CountedTerminal(*arguments)
     with terminal:
         yield terminal
-        assert documented()[name] == terminal.keys, f"{PAGE.name}: {name!r} takes {terminal.keys} keys"
+        check(name, terminal.keys)
+
+
+def check(name: str, keys: int) -> None:
+    assert documented()[name] == keys, f"{PAGE.name}: {name!r} takes {keys} keys"

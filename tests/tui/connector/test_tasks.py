@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -125,3 +126,17 @@ async def test_a_restart_by_another_console_of_this_machine_is_known() -> None:
             await seen.sees("last restart none known")
             await seen.press("down")
             await seen.sees("(screen): accepted")
+            await seen.press("1")
+            await seen.sees("last restart", "ago), task 1, by ", "(screen): accepted")
+
+
+async def test_the_overview_shows_the_last_restart_with_its_age() -> None:
+    async with stub_worker(answers("RUNNING", "RUNNING")) as worker, console(worker.url, 80, 30) as seen:
+        await seen.go("orders")
+        await seen.press("enter", "1")
+        await seen.sees("2 of 2 tasks running")
+        assert "last restart" not in seen.text
+        await seen.press("R")
+        await seen.confirm("y")
+        await seen.sees("last restart", "ago), by you: HTTP 404 Not Found")  # the stub has no other response
+        await seen.until(lambda: re.search(r"\([5-9] s ago\), by you", seen.text), "its age")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,13 +15,15 @@ from tui.metrics.progress import of_offsets
 from tui.model import Connector
 from tui.offsets import lag
 from tui.offsets.lag import OffsetWarnings
-from tui.screens.base import curves
+from tui.screens.base import curves, restart_text
 from tui.screens.base.pane import Pane
 from tui.screens.connector import automatic_restarts, failed_records
 from tui.screens.services.cluster_services import ClusterServices
+from tui.screens.services.last_restarts import KnownRestarts
 from tui.widgets.pager import Pager
 from tui.widgets.plot import short
 from tui.widgets.text import visible
+from tui.wire import audit
 
 if TYPE_CHECKING:
     from tui.client.responses import RestartsResponse
@@ -69,7 +72,7 @@ MAX_TASKS = 12  # the tasks tab shows all
 
 
 def overview(connector: Connector, notices: Sequence[str] = (), pace: Pairs = (), below: Content = NOTHING) -> Content:
-    """`pace`: labels and texts about progress; `below`: text shown after the reasons of failures."""
+    """`pace`: labels and texts about progress and the last restart; `below`: text after the reasons of failures."""
     parts: list[Part] = []
 
     def line(key: str, *value: Part) -> None:
@@ -113,7 +116,7 @@ MAX_CURVE = 60  # cells
 
 
 class OverviewPane(Pane):
-    """Shows the snapshot, and reports of Headrace workers; sends no requests to other workers."""
+    """Shows the snapshot, the last restart, and reports of Headrace workers; sends no requests to other workers."""
 
     FOCUS = "#facts"
     interval = 5.0
@@ -123,6 +126,8 @@ class OverviewPane(Pane):
         self.notices = notices
         self.remarks, self.errors, self.warning = OffsetWarnings(), Content(""), ""
         self.lag: int | None = None  # of a sink that is not running, which sends no reports
+        self.automatic: RestartsResponse | None = None
+        self.logged: list[dict[str, object]] = []  # restarts in the audit log of this machine
         self._is_new = True
 
     def compose(self) -> ComposeResult:
@@ -130,11 +135,20 @@ class OverviewPane(Pane):
 
     def reset(self) -> None:
         self.remarks, self.errors, self.warning, self._is_new = OffsetWarnings(), Content(""), "", True
-        self.lag = None
+        self.lag, self.automatic, self.logged = None, None, []
 
     def fetch(self) -> None:
-        if self.connector is not None and self.services.is_ours:
-            self.services.do(self._read(self.connector))
+        if self.connector is not None:
+            self.services.do(self._read_audit_log(self.connector.name))
+            if self.services.is_ours:
+                self.services.do(self._read(self.connector))
+
+    async def _read_audit_log(self, name: str) -> None:
+        logged = await asyncio.to_thread(audit.restarts, self.services.profile.label, name)
+        if name == self.name_shown:
+            self.logged = logged
+            if self.is_open:
+                self.draw()  # the age of the last restart changes
 
     def on_resize(self) -> None:
         """Curves use the available width."""
@@ -143,7 +157,7 @@ class OverviewPane(Pane):
 
     async def _read(self, connector: Connector) -> None:
         """Parts that cannot be read are left out; the offsets tab shows the error."""
-        remarks, errors, warning, behind = OffsetWarnings(), Content(""), "", None
+        remarks, errors, warning, behind, automatic = OffsetWarnings(), Content(""), "", None, None
         try:
             await self.services.read_course(connector.name)
             offsets = await self.services.connect.offsets_in_detail(connector.name)
@@ -151,14 +165,16 @@ class OverviewPane(Pane):
             behind = None if connector.running else of_offsets(offsets).lag
             if connector.type == "source" and connector.running:
                 warning = standing(await self._log(connector.name), offsets, time.time())
+            automatic = await self._restarts(connector.name)
             errors = Content.assemble(
-                automatic_restarts.content(await self._restarts(connector.name), time.time()),
+                automatic_restarts.content(automatic, time.time()),
                 failed_records.content(await self._errors(connector.name)),
             )
         except HeadraceError:
             pass
         if connector.name == self.name_shown:
             self.remarks, self.errors, self.warning, self.lag = remarks, errors, warning, behind
+            self.automatic = automatic
             if self.is_open:
                 self.draw()
 
@@ -177,9 +193,19 @@ class OverviewPane(Pane):
     def draw(self) -> None:
         connector = self.connector
         if connector is not None:
-            text = overview(connector, self.notices.get(connector.name, ()), self._pace(), self.errors)
+            pairs = [*self._pace(), *self._last_restart(connector)]
+            text = overview(connector, self.notices.get(connector.name, ()), pairs, self.errors)
             self.query_one(Pager).put(text, top=self._is_new)
             self._is_new = False
+
+    def _last_restart(self, connector: Connector) -> list[tuple[str, Content]]:
+        """Of the connector or any of its tasks; empty if none is known."""
+        known = KnownRestarts(self.services.operations.log, self.logged, self.automatic)
+        last = known.last(connector.name, None, *(task.id for task in connector.tasks))
+        if last is None:
+            return []
+        part = "" if last.task is None else f"task {last.task}"
+        return [("last restart", restart_text.content(last, part, time.time()))]
 
     def _pace(self) -> list[tuple[str, Content]]:
         now = time.time()

@@ -62,7 +62,10 @@ def _sent(sent: SendResult) -> Cell:
 
 
 def explained(letter: DeadLetter, topic: str, view: ByteView, columns: int = 80) -> Content:
-    """The error, origin, position, key, headers, value and trace of a letter; `columns` is the width of the text."""
+    """The error, contents, origin and trace of a letter; `columns` is the width of the text.
+
+    The value follows the error directly, since a terminal of 24 lines has room for eleven of these.
+    """
     parts: list[Part] = []
 
     def line(key: str, value: str, style: str = "") -> None:
@@ -74,6 +77,13 @@ def explained(letter: DeadLetter, topic: str, view: ByteView, columns: int = 80)
     line("error", letter.error, "bold $error")
     line("as", letter.error_header("exception.class.name"), "$error")
     line("message", letter.error_header("exception.message"), "$error")
+    line("key", shown(letter.key, best_view(letter.key), 400, columns - INDENT))
+    for name, value in letter.own_headers:
+        line("header", f"{name} = {shown(value, ByteView.TEXT, 200)}")
+    parts.append((f"\nvalue as {view.value}, {len(letter.value or b''):,} bytes (v: other format)\n", "bold $accent"))
+    text = shown(letter.value, view, columns=columns)
+    parts.append(coloured(text) if view is ByteView.JSON else Content("\n".join(visible_lines(text))))
+    parts.append("\n\n")
     line("stage", letter.error_header("stage"))
     line("in", letter.error_header("class.name"))
     task = letter.error_header("task.id")
@@ -83,14 +93,8 @@ def explained(letter: DeadLetter, topic: str, view: ByteView, columns: int = 80)
     else:
         line("origin", f"unknown: {CONTEXT} was not enabled when the record failed", "$warning")
     line("is at", f"{topic} partition {letter.partition} offset {letter.offset}")
-    line("key", shown(letter.key, best_view(letter.key), 400, columns - INDENT))
-    for name, value in letter.own_headers:
-        line("header", f"{name} = {shown(value, ByteView.TEXT, 200)}")
-    parts.append((f"\nvalue as {view.value}, {len(letter.value or b''):,} bytes (v: other format)\n", "bold $accent"))
-    text = shown(letter.value, view, columns=columns)
-    parts.append(coloured(text) if view is ByteView.JSON else Content("\n".join(visible_lines(text))))
     if trace := letter.error_header("exception.stacktrace"):
-        parts.append(("\n\nwhy\n", "bold $accent"))
+        parts.append(("\nwhy\n", "bold $accent"))
         parts += [(f"{visible(text)}\n", "$error") for text in chain(trace)[::-1]]
         parts.append(("\nfull trace\n", "bold $accent"))
         parts += [(f"{text}\n", "$text-muted") for text in visible_lines(trace.rstrip())]

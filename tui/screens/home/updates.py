@@ -14,6 +14,7 @@ from tui.widgets.bars import TitleBar
 
 RESULT_SHOWN = 15.0  # seconds that a good result stays in the status line; a bad one stays until the next text
 NOTICE_SHOWN = 180.0  # seconds that a bad notice stays in the status line
+RESTART_PAGES = ("overview", "tasks")  # they show the last restart
 DRAW_DELAY = 0.05  # seconds: steps of operations within it are drawn together
 MAX_NOTICES = 10  # kept of each connector
 NOTICE_KINDS = {"WARN": "warn", "WARNING": "warn", "ERROR": "bad"}
@@ -30,7 +31,7 @@ class Updates:
     def take_snapshot(self, snapshot: Snapshot, diff: Diff) -> None:
         """Shows a new snapshot of the store."""
         home = self.home
-        if home.progress is not None:
+        if home.progress is not None and diff.removed:
             home.progress.forget(snapshot.connectors)
         home.marks.forget(set(home.marks) - snapshot.connectors.keys())
         self._warn_of_lost_edits(diff.removed)
@@ -86,8 +87,8 @@ class Updates:
         home.report(f"{operation.title}: {operation.last}", kind)
         home.connector_list.refresh_changed()
         home.refresh_bindings()
-        if home.services is not None and home.view.page == "tasks" and home.view.name_shown == operation.target:
-            home.view.draw()  # it shows the last restart
+        if home.services is not None and home.view.page in RESTART_PAGES and home.view.name_shown == operation.target:
+            home.view.draw()
         self.steps_changed()
 
     def steps_changed(self) -> None:
@@ -130,11 +131,11 @@ class Updates:
     def _to_poll(self, has_events: bool) -> tuple[list[str], list[str]]:
         """The connectors on the screen and the others whose progress no event reports: all running ones if the worker
         sends no events, and sinks that are paused or stopped."""
-        shown = set(self.home.connector_list.on_screen)
-        names = [
-            name
-            for name, connector in self.home.snapshot.connectors.items()
-            if (connector.running and not has_events and name in shown)
-            or (connector.type == "sink" and not connector.running)
-        ]
-        return [name for name in names if name in shown], [name for name in names if name not in shown]
+        shown, connectors = self.home.connector_list.on_screen, self.home.snapshot.connectors
+        resting, on_screen = self.home.connector_list.rows.resting_sinks, set(shown)
+        polled = (
+            resting
+            if has_events
+            else {name for name in shown if name in connectors and connectors[name].running} | resting.keys()
+        )
+        return [name for name in shown if name in polled], [name for name in resting if name not in on_screen]

@@ -1,14 +1,16 @@
-"""Sort keys, state and text widths of each connector, computed again only for connectors that changed."""
+"""Sort keys, state and text widths of each connector; a snapshot costs what has changed in it."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from rich.cells import cell_len
 
+from tui.cluster.snapshot import changed_names
 from tui.model import Connector
 from tui.screens.listing.ordering import DEFAULT, NO_FACTS, ORDERS, STATE, ListFacts, ListOrder
 
@@ -22,6 +24,7 @@ class Row(NamedTuple):
     widths: tuple[int, int, int, int, int]  # of the columns WIDTHS
 
 
+FEW = 200  # changes up to which rows are inserted one by one instead of sorted
 WIDTHS = ("name", "state", "tasks", "worker", "class")
 
 
@@ -29,41 +32,77 @@ class Rows:
     """The rows of successive snapshots, in which unchanged connectors are the same objects."""
 
     def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.resting_sinks: dict[str, None] = {}  # sinks without a running task, of whose lag no event tells
+        self._connectors: Mapping[str, Connector] = {}
         self._rows: dict[str, Row] = {}
         self._ranked: list[Row] = []
-        self.counts: Counter[str] = Counter()
+        self._widths: tuple[Counter[int], ...] = tuple(Counter() for _ in WIDTHS)  # how many rows have each width
 
     def update(self, connectors: Mapping[str, Connector]) -> None:
         """Takes the connectors of the next snapshot."""
-        before = self._rows
-        self._rows = {
-            name: known if (known := before.get(name)) is not None and known.connector is connector else _row(connector)
-            for name, connector in connectors.items()
-        }
-        # The previous order is nearly sorted, so that sorting costs little.
-        ranked = [self._rows[row.connector.name] for row in self._ranked if row.connector.name in self._rows]
-        if len(ranked) < len(self._rows):
-            ranked += [row for name, row in self._rows.items() if name not in before]
-        ranked.sort(key=attrgetter("severity"))
-        self._ranked = ranked
-        self.counts = Counter([row.overall for row in ranked])
+        changed = changed_names(self._connectors, connectors)
+        kept = len(connectors) >= len(self._rows) + len([name for name in changed if name not in self._rows])
+        gone = () if kept else self._rows.keys() - connectors.keys()
+        self._connectors = connectors
+        before = [self._rows[name] for name in (*gone, *changed) if name in self._rows]
+        now = [_row(connectors[name]) for name in changed]
+        if len(now) > FEW:
+            self._merge({row.connector.name for row in before}, now)
+        else:
+            for row in before:
+                del self._ranked[self._place(row)]
+            for row in now:
+                self._ranked.insert(self._place(row), row)
+        for row in before:
+            self._count_out(row)
+        for row in now:
+            self._count_in(row)
+
+    def _place(self, row: Row) -> int:
+        return bisect_left(self._ranked, row.severity, key=attrgetter("severity"))
+
+    def _merge(self, before: Container[str], now: list[Row]) -> None:
+        self._ranked = [row for row in self._ranked if row.connector.name not in before] + now
+        self._ranked.sort(key=attrgetter("severity"))
+
+    def _count_in(self, row: Row) -> None:
+        self._rows[row.connector.name] = row
+        self.counts[row.overall] += 1
+        if row.connector.type == "sink" and not row.connector.running:
+            self.resting_sinks[row.connector.name] = None
+        for counter, width in zip(self._widths, row.widths, strict=True):
+            counter[width] += 1
+
+    def _count_out(self, row: Row) -> None:
+        del self._rows[row.connector.name]
+        self.resting_sinks.pop(row.connector.name, None)
+        self.counts[row.overall] -= 1
+        for counter, width in zip(self._widths, row.widths, strict=True):
+            counter[width] -= 1
+            if not counter[width]:
+                del counter[width]
 
     def chosen(
         self, passes: Callable[[Connector], bool] | None, order: ListOrder = DEFAULT, facts: ListFacts = NO_FACTS
     ) -> tuple[list[str], dict[str, int]]:
         """Names in list order, and the widths of the texts in the columns WIDTHS."""
-        rows = self._ranked if passes is None else [row for row in self._ranked if passes(row.connector)]
-        wanted = [max(column) for column in zip(*(row.widths for row in rows), strict=True)] if rows else [0] * 5
-        return _in_order([row.connector for row in rows], order, facts), dict(zip(WIDTHS, wanted, strict=True))
+        rows, wanted = self._ranked, [max(counter, default=0) for counter in self._widths]
+        if passes is not None:
+            rows = [row for row in rows if passes(row.connector)]
+            wanted = [max(column) for column in zip(*(row.widths for row in rows), strict=True)] if rows else [0] * 5
+        return _in_order(rows, order, facts), dict(zip(WIDTHS, wanted, strict=True))
 
     def state(self, name: str) -> str:
         return self._rows[name].overall if name in self._rows else ""
 
 
-def _in_order(ranked: list[Connector], order: ListOrder, facts: ListFacts) -> list[str]:
+def _in_order(rows: list[Row], order: ListOrder, facts: ListFacts) -> list[str]:
     """Names in the chosen order; equal values, and unknown values at the end, stay in the order of severity."""
     if order.by == STATE and not order.further:
-        return [connector.name for connector in (reversed(ranked) if order.reverse else ranked)]
+        names = list(map(attrgetter("connector.name"), rows))
+        return names[::-1] if order.reverse else names
+    ranked = [row.connector for row in rows]
     for by, reverse in reversed(order.levels):
         ranked = _sorted(ranked, by, reverse, facts)
     return [connector.name for connector in ranked]

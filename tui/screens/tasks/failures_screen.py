@@ -15,9 +15,8 @@ from tui.formatting import counted, format_duration, one_line
 from tui.screens.base.filtered_page import FilteredPage
 from tui.screens.base.program import copy
 from tui.screens.base.split_page import SplitPage
-from tui.screens.services import last_restarts
 from tui.screens.services.cluster_services import ClusterServices
-from tui.screens.services.last_restarts import LastRestart
+from tui.screens.services.last_restarts import KnownRestarts, LastRestart
 from tui.screens.tasks import task_text
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
@@ -123,14 +122,8 @@ class FailuresScreen(SplitPage, FilteredPage):
             self._drawn = None
 
     def last_restart(self, unit: FailedUnit) -> LastRestart | None:
-        log, name = self.services.operations.log, unit.connector
-        logged = self._logged.get(name, ())
-        return last_restarts.newest(
-            (
-                *last_restarts.of_operations(log, name, unit.task),
-                *last_restarts.of_audit_log(logged, log, name, unit.task),
-            )
-        )
+        known = KnownRestarts(self.services.operations.log, self._logged.get(unit.connector, ()))
+        return known.last(unit.connector, unit.task)
 
     def _text(self, row: FailureGroup | FailedUnit) -> str:
         if isinstance(row, FailedUnit):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,17 +9,16 @@ from textual.content import Content
 
 from tui.causes import chain
 from tui.failures import FailedUnit
-from tui.formatting import counted, format_duration
+from tui.formatting import clock_time, counted
 from tui.model import Connector, Task
 from tui.offsets import lag, partitions
-from tui.screens.base import log_lines, stack_traces
+from tui.screens.base import log_lines, restart_text, stack_traces
 from tui.screens.services.last_restarts import LastRestart
 from tui.screens.services.offset_reader import ReadOffsets
 from tui.widgets import states
 from tui.widgets.text import visible
 
 MAX_PARTITIONS, MAX_LINES = 8, 20
-STYLES = {"good": "$success", "bad": "$error", "warn": "$warning"}
 Part = str | Content | tuple[str, str]
 
 
@@ -42,7 +40,7 @@ def of_task(
     parts += [("  on ", "$text-muted"), visible(task.worker or "no worker")]
     parts += [(f"  {visible(task.version)}", "$text-muted") if task.version else ""]
     if since and task.state == connector.overall:
-        parts += [(f"  since {clock(since, now)}", "$text-muted")]
+        parts += [(f"  since {clock_time(since, now)}", "$text-muted")]
     parts += ["\n", *_restart(restart, now), *_why(task.state, task.trace)]
     parts += _offsets(connector, facts)
     parts += _log(task, facts)
@@ -53,23 +51,15 @@ def of_unit(unit: FailedUnit, restart: LastRestart | None, since: float | None, 
     """A failed task, or a connector that failed itself."""
     parts: list[Part] = [(visible(unit.title), "bold"), "  ", (states.word("FAILED"), states.style("FAILED"))]
     parts += [("  on ", "$text-muted"), visible(unit.worker or "no worker")]
-    parts += [(f"  since {clock(since, now)}", "$text-muted") if since else "", "\n"]
+    parts += [(f"  since {clock_time(since, now)}", "$text-muted") if since else "", "\n"]
     return Content.assemble(*parts, *_restart(restart, now), *_why("FAILED", unit.trace), *_trace(unit.trace))
-
-
-def clock(at: float, now: float) -> str:
-    """A time of day with its distance: `12:03:04 (4 min ago)`; of another day, with the date."""
-    form = "%H:%M:%S" if now - at < 86_400 else "%Y-%m-%d %H:%M"
-    return f"{time.strftime(form, time.localtime(at))} ({format_duration(now - at)} ago)"
 
 
 def _restart(restart: LastRestart | None, now: float) -> list[Part]:
     parts: list[Part] = [(f"{'last restart':<13}", "$text-muted")]
     if restart is None:
         return [*parts, ("none known", "$text-muted"), "\n"]
-    subject = "" if restart.of_task else ", with its connector"
-    parts += [f"{clock(restart.at, now)}{subject}, by {visible(restart.by)}: "]
-    return [*parts, (visible(restart.result), STYLES.get(restart.kind, "")), "\n"]
+    return [*parts, restart_text.content(restart, "" if restart.task is not None else "with its connector", now), "\n"]
 
 
 def _why(state: str, trace: str) -> list[Part]:

@@ -19,9 +19,8 @@ from tui.model import Task
 from tui.screens.base import log_lines
 from tui.screens.base.pane import Pane
 from tui.screens.base.program import copy
-from tui.screens.services import last_restarts
 from tui.screens.services.cluster_services import ClusterServices
-from tui.screens.services.last_restarts import LastRestart
+from tui.screens.services.last_restarts import KnownRestarts, LastRestart
 from tui.screens.services.offset_reader import OffsetReader
 from tui.screens.tasks import task_text
 from tui.screens.tasks.task_table import TaskTable
@@ -143,14 +142,8 @@ class TasksPane(Pane):
 
     def last_restart(self, task: int) -> LastRestart | None:
         """The last restart of a task that is known here."""
-        log, name = self.services.operations.log, self.name_shown
-        return last_restarts.newest(
-            (
-                *last_restarts.of_operations(log, name, task),
-                *last_restarts.of_audit_log(self.logged, log, name, task),
-                *last_restarts.of_worker(self.automatic, task),
-            )
-        )
+        known = KnownRestarts(self.services.operations.log, self.logged, self.automatic)
+        return known.last(self.name_shown, task)
 
     # Display
 

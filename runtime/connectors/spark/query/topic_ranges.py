@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 from runtime.api.errors import ConnectError
 from runtime.kafka.clients import open_clients
+from runtime.kafka.errors import is_transient
 
 _TIMEOUT = 15.0  # seconds for a request
+_LEADER_CHANGE, _RETRY = 30.0, 0.25  # seconds for which a request that may succeed later is repeated, and between two
 _CHECK_TIMEOUT = 5.0  # seconds for the check of a configuration
 _STALLED = 60.0  # seconds without a record or the end of the partition
 _ROWS = 10_000  # of an Arrow batch, at most
@@ -90,20 +92,30 @@ class TopicOffsets:
             )
 
     def _listed(self, which: str) -> Position:
-        from confluent_kafka import IsolationLevel, KafkaException, TopicCollection, TopicPartition
+        from confluent_kafka import KafkaException
 
-        try:
-            with self._admin.use() as admin:
-                described = admin.describe_topics(TopicCollection([self._topic]), request_timeout=_TIMEOUT)
-                description = described[self._topic].result()
-                partitions = [TopicPartition(self._topic, partition.id) for partition in description.partitions]
-                listed = admin.list_offsets(
-                    {partition: open_clients.offset_spec(which) for partition in partitions},
-                    isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=_TIMEOUT,
-                )  # fmt: skip
-                offsets = {str(tp.partition): open_clients.listed_offset(work.result()) for tp, work in listed.items()}
-        except KafkaException as error:
-            raise TopicsUnreachableError(f"The offsets of topic {self._topic} cannot be read: {_text(error)}") from None
+        deadline = time.monotonic() + _LEADER_CHANGE
+        while True:
+            try:
+                return self._request(which)
+            except KafkaException as error:
+                if not is_transient(error.args[0]) or time.monotonic() > deadline:
+                    reason = f"The offsets of topic {self._topic} cannot be read: {_text(error)}"
+                    raise TopicsUnreachableError(reason) from None
+            time.sleep(_RETRY)
+
+    def _request(self, which: str) -> Position:
+        from confluent_kafka import IsolationLevel, TopicCollection, TopicPartition
+
+        with self._admin.use() as admin:
+            described = admin.describe_topics(TopicCollection([self._topic]), request_timeout=_TIMEOUT)
+            description = described[self._topic].result()
+            partitions = [TopicPartition(self._topic, partition.id) for partition in description.partitions]
+            listed = admin.list_offsets(
+                {partition: open_clients.offset_spec(which) for partition in partitions},
+                isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=_TIMEOUT,
+            )  # fmt: skip
+            offsets = {str(tp.partition): open_clients.listed_offset(work.result()) for tp, work in listed.items()}
         return {"id": str(description.topic_id), "offsets": offsets}
 
 

@@ -38,7 +38,7 @@ _types = pa.types
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class RowChanges:
     """Some changes, all of them of rows that are written or all of them deletions. `order`: what belongs to each row
     besides its columns."""
 
@@ -65,7 +65,7 @@ class ChangeConversion:
         for changes in self._converted(chunk, range(len(chunk)), refuse):
             batch.add_changes(changes)
 
-    def _converted(self, chunk: Chunk, places: range, refuse: Callable[[int, Exception], None]) -> Iterator[Changes]:
+    def _converted(self, chunk: Chunk, places: range, refuse: Callable[[int, Exception], None]) -> Iterator[RowChanges]:
         try:
             changes = self._changes(chunk.part(places.start, places.stop))
         except (MergeError, *CONVERSION_ERRORS) as error:
@@ -78,7 +78,7 @@ class ChangeConversion:
         else:
             yield from changes
 
-    def _changes(self, chunk: Chunk) -> list[Changes]:
+    def _changes(self, chunk: Chunk) -> list[RowChanges]:
         null = chunk.values.all_null
         if null and self._settings.sequence:
             if self._settings.envelope is Envelope.DEBEZIUM:  # follows an event with the operation d
@@ -94,7 +94,7 @@ class ChangeConversion:
             made.append((deleted, table, self._order(chunk, value, index, deleted)))
         # Deletions first: they cannot add any column but the key, should the rows not fit.
         ordered = sorted(made, key=lambda part: not part[0])
-        changes = [Changes(self._columns.fitted(rows), order) for _, rows, order in ordered]
+        changes = [RowChanges(self._columns.fitted(rows), order) for _, rows, order in ordered]
         if missing := set(names) - set(self._columns.schema.names):
             raise DataError(f"The table has no key column {', '.join(sorted(missing))}")
         self.keys = names
@@ -122,7 +122,7 @@ class ChangeConversion:
     def _with_keys(self, names: Sequence[str], rows: Any, keys: _LazyKeys, index: Any, deleted: bool) -> Any:
         """The rows with the key columns; of deletions only these."""
         columns = {} if rows is None else dict(zip(rows.schema.names, rows.columns, strict=True))
-        key = {}
+        keyed = {}
         for name in names:
             column = columns.get(name) if self._settings.keys else None
             if column is None or (deleted and column.null_count):
@@ -132,8 +132,8 @@ class ChangeConversion:
                 raise DataError(f"The key column {name} is null or missing")
             if _types.is_nested(column.type):
                 raise DataError(f"The key column {name} is {column.type}: keys are single values")
-            key[name] = column
-        named = key if deleted else {**columns, **key}
+            keyed[name] = column
+        named = keyed if deleted else {**columns, **keyed}
         return pa.RecordBatch.from_arrays(list(named.values()), names=list(named))
 
     def _order(self, chunk: Chunk, value: Any, index: Any, deleted: bool) -> Any:
@@ -237,7 +237,7 @@ class CollectedChanges(CollectedRows):
     orders: list[Any] = field(default_factory=list)
     """What orders the changes, for each part."""
 
-    def add_changes(self, changes: Changes) -> None:
+    def add_changes(self, changes: RowChanges) -> None:
         """Add changes to the batch."""
         self.add(changes.rows)
         self.orders.append(changes.order)

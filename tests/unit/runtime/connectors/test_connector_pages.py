@@ -20,6 +20,7 @@ PAGES = {
     "http": ["HttpSink", "HttpSource"],
     "kafka-query": ["KafkaQuery"],
     "jdbc": ["JdbcSource", "JdbcSink"],
+    "postgres-cdc": ["PostgresCdcSource"],
     "spark": ["SparkSink"],
     "spark-source": ["SparkSource"],
     "verifiable": ["VerifiableSource", "VerifiableSink"],

@@ -1,4 +1,4 @@
-"""Warnings about offsets of a sink that do not exist in the topic."""
+"""The effect of typed offsets of a sink in records, and warnings about those that do not exist in the topic."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ def at(topic: str, partition: Any) -> dict[str, Any]:
     return {"kafka_topic": topic, "kafka_partition": partition}
 
 
+REPORTED = bounds.of_lags([at("t", 0)], {key(at("t", 0)): Lag(end=1500)})
+
+
 @pytest.mark.parametrize(
     ("topic", "partition", "offset", "warning"),
     [
@@ -49,9 +52,8 @@ def test_resets_and_source_offsets_have_no_warning() -> None:
 
 
 def test_end_offsets_reported_by_the_worker() -> None:
-    known = bounds.of_lags([at("t", 0)], {key(at("t", 0)): Lag(end=50)})
-    assert "past the end 50" in known.remark(at("t", 0), {"kafka_offset": 51})
-    assert not known.remark(at("t", 1), {"kafka_offset": 51})
+    assert "past the end 1,500" in REPORTED.remark(at("t", 0), {"kafka_offset": 1501})
+    assert not REPORTED.remark(at("t", 1), {"kafka_offset": 1501})
 
 
 def test_the_editor_and_the_confirmation_show_the_warning() -> None:
@@ -60,6 +62,23 @@ def test_the_editor_and_the_confirmation_show_the_warning() -> None:
     found = one.typed(one.text.replace("1490", "199999")).review()
     assert "! past the end 1,500" in wording.review(found).plain
     assert "! past the end 1,500" in wording.question(one.plan(found.changes)).plain
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "known", "effect"),
+    [
+        (1490, 1480, KNOWN, "(−10, 10 read again)"),
+        (1480, 1490, KNOWN, "(+10, 10 skipped)"),
+        (50, 1500, KNOWN, "(+1,450, 1,400 skipped)"),  # the records before 100 are deleted
+        (1490, 199999, KNOWN, "(+198,509)"),
+        (1490, 1480, REPORTED, "(−10)"),  # a worker reports no beginnings
+    ],
+)
+def test_the_editor_shows_the_effect_of_typed_offsets(before: int, after: int, known: Bounds, effect: str) -> None:
+    connector = Connector("s", "sink", "STOPPED", (), "w", "1", "", {"topics": "t"})
+    one = draft.unchanged(connector, [Offset(at("t", 0), {"kafka_offset": before})])._replace(bounds=known)
+    review = one.typed(one.text.replace(str(before), str(after))).review()
+    assert f"offset {before} → offset {after}  {effect}" in wording.review(review).plain
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from runtime.connectors.spark.query.topic_ranges import (
     record_batches,
 )
 from tests.support.broker import KafkaBroker, unique
+from tests.support.kafka.faulty_broker import LIST_OFFSETS, Damage, Fault, FaultyBroker
 from tests.support.waiting import wait_until
 
 _HEADER = pa.struct({"key": pa.string(), "value": pa.binary()})
@@ -122,6 +123,17 @@ def test_missing_topics_and_brokers(broker: KafkaBroker, clients: ClientSettings
     assert missing_topics(clients.admin, [topic, "no.such.topic"]) == ["no.such.topic"]
     with pytest.raises(TopicsUnreachableError):
         TopicOffsets(clients.admin, "no.such.topic").latest()
+
+
+def test_a_change_of_leaders_is_waited_for(broker: KafkaBroker) -> None:
+    faulty = FaultyBroker(broker.bootstrap)
+    try:
+        port = faulty.listen(Fault(LIST_OFFSETS, Damage.INNER_CODE, code=6, times=2))  # NOT_LEADER_OR_FOLLOWER
+        settings = client_settings({"kafka.bootstrap.servers": f"127.0.0.1:{port}"})
+        assert TopicOffsets(settings.admin, broker.create_topic(partitions=1)).latest()["offsets"] == {"0": 0}
+        assert LIST_OFFSETS in faulty.seen(port)
+    finally:
+        faulty.close()
 
 
 def _end(offsets: TopicOffsets, start: dict[str, Any], offset: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from runtime.herder.configs.checks import FilePathLimit
 
 STREAM = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 SOURCE, SINK, SPARK = "headrace.FilesSourceConnector", "FilesSink", "SparkSink"
+POSTGRES = "headrace.PostgresCdcSourceConnector"
 
 
 def refused(folder: Path, connector: str, **config: str) -> list[str]:
@@ -56,6 +57,9 @@ def refused(folder: Path, connector: str, **config: str) -> list[str]:
         (SPARK, {"spark_option_paths": '["/lake"]'}, ["spark.option.paths"]),
         (SPARK, {"spark_option_avroSchemaUrl": "/etc/schema"}, ["spark.option.avroSchemaUrl"]),
         (SPARK, {"spark_option_fs_x_impl": "LocalFileSystem", "spark_path": "x:///lake"}, ["spark.option.fs.x.impl"]),
+        (POSTGRES, {"database_sslkey": "@/key", "database_sslrootcert": "system", "database_hostname": "db"}, []),
+        (POSTGRES, {"database_sslkey": "/etc/key"}, ["database.sslkey"]),
+        (POSTGRES, {"database_hostname": "db,/run/postgresql"}, ["database.hostname"]),
         ("org.example.JavaFileSink", {"file": "/etc/passwd"}, []),
     ],
 )  # fmt: skip

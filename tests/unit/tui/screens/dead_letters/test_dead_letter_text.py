@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tui.dead_letters.letters import PREFIX, DeadLetter
-from tui.screens.dead_letters.dead_letter_text import warning
+from tui.screens.dead_letters.dead_letter_text import explained, warning
+from tui.topics.byte_views import ByteView
 
 
 def test_the_warning_before_a_replay_names_the_partitions() -> None:
@@ -16,3 +17,11 @@ def test_the_warning_before_a_replay_names_the_partitions() -> None:
     assert (
         "original partitions, or chosen by key if no header names it (1); every" in warning([known, unknown], 0).plain
     )
+
+
+def test_the_value_follows_the_error_so_that_24_lines_show_it() -> None:
+    errors = {"exception.class.name": b"DataException", "exception.message": b"no JSON", "stage": b"VALUE_CONVERTER"}
+    letter = DeadLetter("dead", 0, 1, value=b"neither", headers=tuple((PREFIX + key, errors[key]) for key in errors))
+    lines = explained(letter, "dead", ByteView.TEXT).plain.split("\n")
+    assert lines.index("neither") < 8
+    assert lines.index("neither") < next(number for number, line in enumerate(lines) if line.startswith("stage"))

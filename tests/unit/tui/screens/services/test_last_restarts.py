@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui.client.responses import RestartsResponse
-from tui.screens.services.last_restarts import newest, of_audit_log, of_operations, of_worker
+from tui.screens.services.last_restarts import KnownRestarts, newest, of_audit_log, of_operations, of_worker
 from tui.screens.services.operations import Operations
 
 
@@ -22,10 +22,14 @@ def test_restarts_by_this_console_are_of_the_task_or_of_its_connector() -> None:
     log.failed(of_task, "refused")
     log.begin("stop", "a", goal="STOPPED", doing="stopping")
     last = newest(of_operations(log.log, "a", 1))
-    assert last is not None and (last.at, last.by, last.of_task, last.result) == (200.0, "you", True, "refused")
+    assert last is not None and (last.at, last.by, last.task, last.result) == (200.0, "you", 1, "refused")
     other = newest(of_operations(log.log, "a", 0))
-    assert other is not None and (other.at, other.of_task) == (100.0, False)
+    assert other is not None and (other.at, other.task) == (100.0, None)
     assert newest(of_operations(log.log, "b", 0)) is None
+    known = KnownRestarts(log.log, [entry(150.0, 0)])
+    assert [getattr(known.last("a", *units), "at", None) for units in [(0,), (None,), (None, 0, 1), ()]] == [
+        150.0, 100.0, 200.0, None,
+    ]  # fmt: skip
 
 
 def test_the_audit_log_adds_restarts_by_others_on_this_machine() -> None:

@@ -29,7 +29,7 @@ def places(*lags: int) -> ReadOffsets:
 
 
 def test_a_failed_task_names_its_cause_before_anything_else() -> None:
-    restart = LastRestart(NOW - 240, "you", True, "failed again after 3 s", "bad")
+    restart = LastRestart(NOW - 240, "you", 1, "failed again after 3 s", "bad")
     facts = TaskFacts(places(0, 12), lines=[{"task": 1, "level": "ERROR", "message": "no space", "time": 1}])
     text = of_task(connector(Task(0, "RUNNING"), FAILED), FAILED, facts, restart, NOW - 60, NOW).plain
     order = ["task 1", "w:8083", "since", "(1 min ago)", "last restart", "(4 min ago), by you: failed again after 3 s"]

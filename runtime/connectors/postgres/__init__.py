@@ -1,0 +1,1 @@
+"""Changes of a PostgreSQL database, read from its logical replication."""

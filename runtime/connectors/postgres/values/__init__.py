@@ -1,0 +1,1 @@
+"""Texts of PostgreSQL as values of Connect, with the schemas that Debezium gives them."""

@@ -1,0 +1,1 @@
+"""PostgreSQL's streaming replication protocol, and the messages of its plugin pgoutput."""
