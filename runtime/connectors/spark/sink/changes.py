@@ -122,7 +122,7 @@ class ChangeConversion:
     def _with_keys(self, names: Sequence[str], rows: Any, keys: _LazyKeys, index: Any, deleted: bool) -> Any:
         """The rows with the key columns; of deletions only these."""
         columns = {} if rows is None else dict(zip(rows.schema.names, rows.columns, strict=True))
-        key = {}
+        keyed = {}
         for name in names:
             column = columns.get(name) if self._settings.keys else None
             if column is None or (deleted and column.null_count):
@@ -132,8 +132,8 @@ class ChangeConversion:
                 raise DataError(f"The key column {name} is null or missing")
             if _types.is_nested(column.type):
                 raise DataError(f"The key column {name} is {column.type}: keys are single values")
-            key[name] = column
-        named = key if deleted else {**columns, **key}
+            keyed[name] = column
+        named = keyed if deleted else {**columns, **keyed}
         return pa.RecordBatch.from_arrays(list(named.values()), names=list(named))
 
     def _order(self, chunk: Chunk, value: Any, index: Any, deleted: bool) -> Any:
