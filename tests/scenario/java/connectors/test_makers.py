@@ -48,7 +48,9 @@ def pair(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Itera
     apaches = java_worker(folder / "java", broker.bootstrap, settings, _JVM)
     try:
         for worker in (apaches, ours):
-            worker.start(_START)
+            worker.start(wait=False)
+        for worker in (apaches, ours):
+            worker.wait_healthy(_START)
         yield Pair(Connect(ours), Connect(apaches), broker)
     finally:
         for worker in (apaches, ours):
@@ -57,7 +59,7 @@ def pair(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 def test_the_lists_of_plugins_are_equal(pair: Pair) -> None:
-    ours, theirs = ([_entry for _entry in listed_plugins(one.worker) if _is_foreign(_entry)] for one in _workers(pair))
+    ours, theirs = ([entry for entry in listed_plugins(one.worker) if _is_foreign(entry)] for one in _workers(pair))
     assert ours == theirs
     assert {maker.connector for maker in MAKERS} <= {entry["class"] for entry in ours}
 
@@ -67,7 +69,8 @@ def test_definitions_and_validation_are_equal(pair: Pair, maker: Maker) -> None:
     ours, theirs = pair.both("GET", f"/connector-plugins/{maker.connector}/config")
     difference = different(with_their_texts(ours, theirs), theirs)
     assert not difference, f"(ours, Apache's)\n{difference}"
-    for config in ({}, {"tasks.max": "x", "topics": "a", "name": "x"}, maker.filled(pair.broker.bootstrap, "t")):
+    minimal = maker.filled(pair.broker.bootstrap, "t")
+    for config in ({}, {"tasks.max": "x", "topics": "a", "name": "x"}, minimal):
         path = f"/connector-plugins/{maker.connector}/config/validate"
         ours, theirs = pair.both("PUT", path, {"connector.class": maker.connector, **config})
         ours, theirs = comparable(ours, theirs), comparable(theirs, theirs)
