@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from runtime.definitions.common import common_keys
-from runtime.definitions.sink import SINK_KEYS
-from runtime.definitions.source import SOURCE_KEYS
 from tests.contract.java_configs import Config, further, large, small
 from tests.support.broker import KafkaBroker
 from tests.support.clusters import rest
+from tests.support.java.answers import comparable, different, listed_plugins, with_their_texts
 from tests.support.java.connectors import (
     DEBEZIUM_MONGO,
     DEBEZIUM_MYSQL,
@@ -32,10 +27,6 @@ from tests.support.workers import WorkerProcess, java_worker
 pytestmark = pytest.mark.slow
 
 _START = 300.0  # seconds; Apache's worker loads every class of every jar
-_OUR_TEXTS = {key.doc for key in (*common_keys(), *SOURCE_KEYS, *SINK_KEYS)}
-_CHAIN = ("transforms.", "predicates.", "key.converter.", "value.converter.", "header.converter.")
-
-Answer = dict[str, Any]
 
 
 def test_mirror_maker_and_file_connectors_answer_as_in_apaches_worker(
@@ -99,15 +90,15 @@ def _of_kafka(cls: str) -> bool:
 def _compare(
     ours: WorkerProcess, apaches: WorkerProcess, configs: Iterable[Config], compared: Callable[[str], bool]
 ) -> None:
-    listed = [entry for entry in _listed(apaches) if compared(entry["class"])]
-    assert listed == [entry for entry in _listed(ours) if entry["class"] in {e["class"] for e in listed}]
+    listed = [entry for entry in listed_plugins(apaches) if compared(entry["class"])]
+    assert listed == [entry for entry in listed_plugins(ours) if entry["class"] in {e["class"] for e in listed}]
     keys = 0
     for cls in dict.fromkeys(entry["class"] for entry in listed):
         theirs, found = (w.request("GET", f"/connector-plugins/{cls}/config") for w in (apaches, ours))
         if not cls.startswith("org.apache.kafka.connect.") or _of_kafka(cls):
             keys += len(theirs[1])
-            different = _different(_texts(found[1], theirs[1]), theirs[1])
-            assert not different, f"{cls}: (ours, Apache's)\n{different}"
+            difference = different(with_their_texts(found[1], theirs[1]), theirs[1])
+            assert not difference, f"{cls}: (ours, Apache's)\n{difference}"
     values = 0
     for config in configs:
         theirs, found = (
@@ -116,51 +107,5 @@ def _compare(
         )
         assert theirs[0] == found[0] == 200, (config, theirs, found)
         values += len(theirs[1]["configs"])
-        assert _normal(found[1], theirs[1]) == _normal(theirs[1], theirs[1]), config
+        assert comparable(found[1], theirs[1]) == comparable(theirs[1], theirs[1]), config
     print(f"equal: {len(listed)} plugins, {keys} definitions, {values} validated keys")
-
-
-def _different(ours: list[Answer], theirs: list[Answer]) -> str:
-    """The fields of keys that differ, by key."""
-    pairs = [
-        (o["name"], t["name"], k, o.get(k), t.get(k))
-        for o, t in zip_longest(ours, theirs, fillvalue={"name": ""})
-        for k in {*o, *t}
-    ]
-    return "\n".join(str(pair) for pair in pairs if pair[3] != pair[4])[:2000]
-
-
-def _listed(worker: WorkerProcess) -> list[Answer]:
-    status, entries = worker.request("GET", "/connector-plugins?connectorsOnly=false")
-    assert status == 200
-    return list(entries)
-
-
-def _texts(found: list[Answer], theirs: list[Answer]) -> list[Answer]:
-    """With Apache's texts for the keys of all connectors, which we describe in our own words."""
-    known = {key["name"]: key["documentation"] for key in theirs}
-    return [{**key, "documentation": _text(key, known)} for key in found]
-
-
-def _text(key: Answer, known: Mapping[str, Any]) -> str | None:
-    ours = key["documentation"] in _OUR_TEXTS or key["name"].startswith(_CHAIN)
-    return known.get(key["name"]) if ours else key["documentation"]
-
-
-def _normal(answer: Answer, theirs: Answer) -> Answer:
-    known = {c["value"]["name"]: (c["definition"] or {}).get("documentation") for c in theirs["configs"]}
-    configs = []
-    for config in answer["configs"]:
-        definition, value = config["definition"], dict(config["value"])
-        if definition is not None:
-            definition = {**definition, "documentation": _text(definition, known)}
-        value["recommended_values"] = _recommended(value["recommended_values"])
-        if value["name"] == "exactly.once.support":  # in our own words
-            value["errors"] = ["" if "exactly-once" in error else error for error in value["errors"]]
-        configs.append({"definition": definition, "value": value})
-    return {**answer, "configs": configs}
-
-
-def _recommended(values: list[str]) -> list[str]:
-    """Apache's worker names a class once for each location, and does not have ours."""
-    return sorted(v for v in Counter(values) if not v.startswith(("headrace.", "org.apache.kafka.connect.tools.")))

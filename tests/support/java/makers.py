@@ -1,0 +1,84 @@
+"""Connectors of many makers, with configurations whose servers cannot be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_HOST, _PORT = "127.0.0.1", "1"
+_ADDRESS = f"{_HOST}:{_PORT}"
+_MONGO = f"mongodb://{_ADDRESS}/?serverSelectionTimeoutMS=2000"
+_DEBEZIUM = "io.debezium:debezium-connector-{}:3.2.0.Final:plugin@tar.gz"
+_DATABASE = {
+    "database.hostname": _HOST,
+    "database.port": _PORT,
+    "database.user": "u",
+    "database.password": "secret",
+    "topic.prefix": "t",
+}
+_HISTORY = {
+    "schema.history.internal.kafka.bootstrap.servers": "{bootstrap}",
+    "schema.history.internal.kafka.topic": "schema-history",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """A connector class, the coordinates of its plugin and a minimal configuration.
+
+    `{bootstrap}` and `{topic}` in values are replaced by those of the test.
+    """
+
+    coordinates: str
+    connector: str
+    config: Mapping[str, str]
+
+    def filled(self, bootstrap: str, topic: str) -> dict[str, str]:
+        """The configuration for this broker and topic."""
+        return {
+            key: value.replace("{bootstrap}", bootstrap).replace("{topic}", topic) for key, value in self.config.items()
+        }
+
+
+MAKERS = (
+    Maker(
+        _DEBEZIUM.format("mysql"),
+        "io.debezium.connector.mysql.MySqlConnector",
+        {**_DATABASE, **_HISTORY, "database.server.id": "1"},
+    ),
+    Maker(
+        _DEBEZIUM.format("mariadb"),
+        "io.debezium.connector.mariadb.MariaDbConnector",
+        {**_DATABASE, **_HISTORY, "database.server.id": "1"},
+    ),
+    Maker(
+        _DEBEZIUM.format("sqlserver"),
+        "io.debezium.connector.sqlserver.SqlServerConnector",
+        {**_DATABASE, **_HISTORY, "database.names": "d"},
+    ),
+    Maker(
+        _DEBEZIUM.format("mongodb"),
+        "io.debezium.connector.mongodb.MongoDbConnector",
+        {"topic.prefix": "t", "mongodb.connection.string": f"mongodb://{_ADDRESS}/?replicaSet=r"},
+    ),
+    Maker(
+        "org.mongodb.kafka:mongo-kafka-connect:2.0.1",
+        "com.mongodb.kafka.connect.MongoSinkConnector",
+        {"topics": "{topic}", "connection.uri": _MONGO, "database": "d"},
+    ),
+    Maker(
+        "org.mongodb.kafka:mongo-kafka-connect:2.0.1",
+        "com.mongodb.kafka.connect.MongoSourceConnector",
+        {"connection.uri": _MONGO, "database": "d", "topic.prefix": "t"},
+    ),
+    Maker(
+        "com.google.cloud:pubsub-group-kafka-connector:1.3.2",
+        "com.google.pubsub.kafka.sink.CloudPubSubSinkConnector",
+        {"topics": "{topic}", "cps.project": "p", "cps.topic": "t"},
+    ),
+    Maker(
+        "com.google.cloud:pubsub-group-kafka-connector:1.3.2",
+        "com.google.pubsub.kafka.source.CloudPubSubSourceConnector",
+        {"kafka.topic": "{topic}", "cps.project": "p", "cps.subscription": "s"},
+    ),
+)
