@@ -54,7 +54,7 @@ MAKERS = (
     Maker(
         _DEBEZIUM.format("sqlserver"),
         "io.debezium.connector.sqlserver.SqlServerConnector",
-        {**_DATABASE, **_HISTORY, "database.names": "d"},
+        {**_DATABASE, **_HISTORY, "database.names": "d", "driver.loginTimeout": "2"},
     ),
     Maker(
         _DEBEZIUM.format("mongodb"),
