@@ -59,7 +59,7 @@ MAKERS = (
     Maker(
         _DEBEZIUM.format("mongodb"),
         "io.debezium.connector.mongodb.MongoDbConnector",
-        {"topic.prefix": "t", "mongodb.connection.string": f"mongodb://{_ADDRESS}/?replicaSet=r"},
+        {"topic.prefix": "t", "mongodb.connection.string": f"{_MONGO}&replicaSet=r"},
     ),
     Maker(
         "org.mongodb.kafka:mongo-kafka-connect:2.0.1",
