@@ -54,6 +54,7 @@ MAKERS = (
     Maker(
         _DEBEZIUM.format("sqlserver"),
         "io.debezium.connector.sqlserver.SqlServerConnector",
+        # By default the driver waits for 30 s, until our worker gives up (headrace.request.timeout.ms); Apache's does not.
         {**_DATABASE, **_HISTORY, "database.names": "d", "driver.loginTimeout": "2"},
     ),
     Maker(
