@@ -54,7 +54,7 @@ MAKERS = (
     Maker(
         _DEBEZIUM.format("sqlserver"),
         "io.debezium.connector.sqlserver.SqlServerConnector",
-        # By default the driver waits for 30 s, until our worker gives up (headrace.request.timeout.ms); Apache's does not.
+        # The driver waits for 30 s by default, and our worker no longer (headrace.request.timeout.ms); Apache's does.
         {**_DATABASE, **_HISTORY, "database.names": "d", "driver.loginTimeout": "2"},
     ),
     Maker(
