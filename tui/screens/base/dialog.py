@@ -90,6 +90,7 @@ class Dialog(PopUp[bool]):
         self.asks_why, self.why = why is not None, why or ""
         self.option, self.has_option = option, False
         self.armed = False
+        self._entered_early = False  # the name was confirmed by Enter before keys are accepted
 
     def contents(self) -> ComposeResult:
         yield Label(Content(visible(self.title_text)), id="title")
@@ -118,6 +119,8 @@ class Dialog(PopUp[bool]):
         """Accepts keys from now on: the question has been visible long enough to be read."""
         self.armed = True
         self.refresh_bindings()
+        if self._entered_early:
+            self.entered_name()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("yes", "leave", "no"):
@@ -177,7 +180,10 @@ class Dialog(PopUp[bool]):
         self.set_focus(self.name_field if self.wanted else self.query_one("#no"))
 
     def entered_name(self) -> None:
-        if self.armed and self.is_confirmed_by(self.name_field.value):
+        self._entered_early = not self.armed and self.is_confirmed_by(self.name_field.value)
+        if self._entered_early:
+            return
+        if self.is_confirmed_by(self.name_field.value):
             self.why = self.query_one("#why", TextField).value.strip()
             self.dismiss(True)
         else:
