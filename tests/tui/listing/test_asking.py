@@ -154,11 +154,13 @@ def paste(seen: Console, text: str) -> None:
 
 async def test_a_name_that_is_confirmed_early_counts_once_the_question_accepts_keys() -> None:
     async with console(NO_CLUSTER) as seen:
-        seen.app.question_delay = 1.0
+        seen.app.question_delay = 2.0
         await detach_store(seen)
         update(seen, connector("orders", "PAUSED", ("PAUSED",)))
         await seen.go("orders")
-        for key in "Dorders\r":
+        await seen.press("D")
+        await seen.sees("type the name")
+        for key in "orders\r":
             seen.app.post_message(events.Key({"\r": "enter"}.get(key, key), key))
         await seen.until(lambda: seen.home.operations.log, "the deletion")
         assert seen.home.operations.log[0].title == "delete orders"
