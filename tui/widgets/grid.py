@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from itertools import count
+from textwrap import wrap
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -232,7 +233,10 @@ class Grid(ScrollView, can_focus=True):
 
     def _empty_line(self, y: int) -> str | None:
         """The line of the text that is shown if there are no rows."""
-        lines = self.empty.split("\n") if self.empty and not self.keys else []
+        if self.keys or not self.empty:
+            return None
+        width = max(self.size.width - 2, 10)  # without the margins
+        lines = [part for line in self.empty.split("\n") for part in wrap(line, width) or [""]]
         return lines[y - 2] if 0 <= y - 2 < len(lines) else None
 
     def table(self, keys: Sequence[str] | None = None) -> Table:
