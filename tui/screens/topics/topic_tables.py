@@ -42,7 +42,7 @@ COLUMNS: Mapping[str, Sequence[Column]] = {
         Column("connector", "CONNECTOR", 24, grows=True, middle=True),
         Column("role", "ROLE", 12),
         Column("state", "STATE", 12),
-        Column("tasks", "TASKS", 5, rank=1),
+        Column("tasks", "TASKS", 5, rank=1, grows=True),
         Column("class", "CLASS", 16, rank=2, grows=True),
     ),
 }
