@@ -129,7 +129,7 @@ async def test_from_an_offset_to_its_record_and_back(cluster: Cluster, broker: K
         await seen.press("at", *"17", "enter")
         await seen.sees("offset 17")
         await seen.press("e")
-        await seen.sees("would change 1 partition", '"kafka_offset": 17', "(−33)")
+        await seen.sees("would change 1 partition", '"kafka_offset": 17', "(−33, 33 read again)")
         await seen.press("f4")
         await seen.sees("partition 0, offset 17", '"n": 17')
         await seen.press("escape", "ctrl+s")
