@@ -12,6 +12,8 @@ from typing import Any
 from tui import model
 from tui.cluster.snapshot import ClusterLink, Diff, LinkState, Notice, Snapshot, changed_names
 
+REST = 40.0  # times as long as a publication took, keys are handled before the next one: 10,000 connectors take long
+LONGEST = 2.0  # seconds between publications
 SLICE_SIZE = 500  # connectors parsed before other tasks of the event loop run
 
 
@@ -110,6 +112,7 @@ class SnapshotPublisher:
         self._followers: list[Callable[[Mapping[str, Any]], None]] = []
         self._flush_handle: asyncio.TimerHandle | None = None
         self._flushed_at = -math.inf  # on the loop's clock
+        self._took = 0.0  # seconds of the last publication
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Calls the subscriber for every change; the returned function ends the subscription."""
@@ -137,13 +140,15 @@ class SnapshotPublisher:
         """Publishes the builder's changes together with those that follow shortly."""
         if self._flush_handle is None:
             loop = asyncio.get_running_loop()
-            at = max(loop.time() + self._gather, self._flushed_at + self._spacing)
+            at = max(loop.time() + self._gather, self._flushed_at + max(self._spacing, self._took * REST))
             self._flush_handle = loop.call_at(at, self._flush)
 
     def _flush(self) -> None:
         self._flush_handle = None
-        self._flushed_at = asyncio.get_running_loop().time()
+        now = asyncio.get_running_loop().time
+        self._flushed_at = now()
         self.publish(self.snapshot.link)
+        self._took = min(now() - self._flushed_at, LONGEST / REST)
 
     def progress(self, connectors: Mapping[str, Any]) -> None:
         """Passes progress by connector to followers."""
