@@ -7,12 +7,13 @@ import signal
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 from pathlib import Path
 
 import pytest
 
-from tests.support.broker import EmbeddedBroker, unique
+from tests.support.broker import unique
 from tests.support.clusters.worker_group import worker_group
 from tests.support.connect import SINK, SOURCE, STRINGS
 from tests.support.console.script_console import Console
@@ -80,15 +81,19 @@ def _restart(cluster: BrokerCluster, console: Console, source: str, sink: str) -
     try:
         with Terminal("--context", "c", XDG_CONFIG_HOME=home) as terminal:
             terminal.sees(source, sink)
-            deadline, keys = time.monotonic() + SECONDS, cycle(PAGES)
-            for broker in cycle(cluster.brokers):
-                if time.monotonic() > deadline:
-                    break
-                restart = threading.Thread(target=_stop_and_start, args=(broker,))
-                restart.start()
-                while restart.is_alive():
-                    _press(terminal, next(keys))
-                cluster.wait_in_sync(120)
+            deadline = time.monotonic() + SECONDS
+            with ThreadPoolExecutor(1) as pool:
+                over = threading.Event()
+                pressing = pool.submit(_press_until, terminal, over)
+                try:
+                    for broker in cycle(cluster.brokers):
+                        if time.monotonic() > deadline or pressing.done():
+                            break
+                        broker.restart()  # on this thread, with which brokers end
+                        cluster.wait_in_sync(120)
+                finally:
+                    over.set()
+                pressing.result()
             terminal.escape()
             terminal.press("q")
             assert terminal.exit_code() == 0
@@ -101,9 +106,11 @@ def _restart(cluster: BrokerCluster, console: Console, source: str, sink: str) -
     assert set(checks.codes) <= {OK, UNKNOWN} and checks.codes[OK]
 
 
-def _stop_and_start(broker: EmbeddedBroker) -> None:
-    broker.stop()
-    broker.start()
+def _press_until(terminal: Terminal, over: threading.Event) -> None:
+    for key in cycle(PAGES):
+        if over.is_set():
+            break
+        _press(terminal, key)
 
 
 def _press(terminal: Terminal, key: str) -> None:
