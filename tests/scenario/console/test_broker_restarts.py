@@ -67,6 +67,8 @@ def test_nothing_of_the_console_ends_while_brokers_restart(tmp_path: Path) -> No
             group.wait_running([source, sink], 120)
             console = Console(worker.url, tmp_path)
             console(f"set-context c --cluster={worker.url} --bootstrap-servers={cluster.bootstrap}")
+            rules = tmp_path / "headrace" / "config.toml"
+            rules.write_text('[[rules]]\nwhen = "failed"\nname = "failed"\nconnectors = "*"\n')
             _restart(cluster, console, source, sink)
             assert console.in_context("c", f"check {source} {sink} -c failed").code == OK
     finally:
@@ -94,7 +96,9 @@ def _restart(cluster: BrokerCluster, console: Console, source: str, sink: str) -
                 finally:
                     over.set()
                 pressing.result()
-            terminal.escape()
+            for _ in range(4):  # back to the list, from whichever page
+                terminal.escape()
+            terminal.sees(source, sink)
             terminal.press("q")
             assert terminal.exit_code() == 0
         assert watching.poll() is None, "watch has ended"
