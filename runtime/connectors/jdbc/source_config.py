@@ -11,6 +11,7 @@ from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Impo
 from runtime.api.config.types import invalid
 from runtime.api.config.validators import at_least, one_of
 from runtime.api.errors import ConfigError
+from runtime.connectors.config_keys import regular_expressions
 from runtime.connectors.jdbc.connection_config import (
     QUOTE,
     TIME_ZONE,
@@ -123,16 +124,6 @@ def conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
     return problems
 
 
-def _expressions(name: str, value: Any) -> None:
-    import regex  # by connectors with such expressions only
-
-    for pattern in value or ():
-        try:
-            regex.compile(pattern)
-        except regex.error as error:
-            raise invalid(name, value, f"{pattern!r} is not a regular expression: {error}") from None
-
-
 def _names(name: str, value: Any) -> None:
     for text in value or ():
         try:
@@ -154,10 +145,10 @@ def source_keys(tables: Recommender, columns: Recommender, choices: Recommender)
             ConfigKey(BLACKLIST, names, "", medium, "Names of tables not to read.", _names, width=Width.LONG,
                  display_name="Excluded tables", recommender=tables),
             ConfigKey(INCLUDE, names, "", medium, "Regular expressions for the names of the tables to read, with or "
-                 "without the schema; a name must match completely.", _expressions, width=Width.LONG,
+                 "without the schema; a name must match completely.", regular_expressions, width=Width.LONG,
                  display_name="Table patterns"),
             ConfigKey(EXCLUDE, names, "", medium, "Regular expressions for the names of tables not to read.",
-                 _expressions, width=Width.LONG, display_name="Excluded table patterns"),
+                 regular_expressions, width=Width.LONG, display_name="Excluded table patterns"),
             ConfigKey(TYPES, names, "TABLE", low, "Types of tables to read: TABLE, VIEW, and with PostgreSQL also "
                  "PARTITIONED TABLE, MATERIALIZED VIEW and FOREIGN TABLE.", width=Width.MEDIUM,
                  display_name="Table types"),

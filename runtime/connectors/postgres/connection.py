@@ -83,10 +83,10 @@ class Server:
         """A connection for SQL, in autocommit mode; RetriableError if the server is not available, ConnectError if it
         refuses the user."""
         require_psycopg()
-        import psycopg
+        import psycopg.conninfo
 
         try:
-            return psycopg.connect(**self.parameters(), autocommit=True)  # type: ignore[arg-type]
+            return psycopg.connect(psycopg.conninfo.make_conninfo("", **self.parameters()), autocommit=True)
         except psycopg.Error as error:
             raise self.translated(error, "Cannot connect to the database") from None
 

@@ -10,6 +10,7 @@ from typing import Any
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width, grouped
 from runtime.api.config.types import invalid
 from runtime.api.config.validators import Validator, at_least, between, non_empty, one_of, optional
+from runtime.connectors.config_keys import regular_expressions
 from runtime.connectors.postgres.connection import CERTIFICATE, HOST, KEY, ROOT_CERTIFICATE, Server
 from runtime.connectors.postgres.modes import (
     Autocreate,
@@ -165,16 +166,6 @@ def conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _expressions(name: str, value: Any) -> None:
-    import regex  # by connectors with such expressions only
-
-    for pattern in value or ():
-        try:
-            regex.compile(pattern)
-        except regex.error as error:
-            raise invalid(name, value, f"{pattern!r} is not a regular expression: {error}") from None
-
-
 def _slot_name(name: str, value: Any) -> None:
     if value and not _SLOT_NAME.match(value):
         raise invalid(name, value, "use at most 63 lower-case letters, digits and underscores")
@@ -211,7 +202,7 @@ def _number(name: str, default: int, doc: str, title: str, check: Validator) -> 
 
 
 def _patterns(name: str, doc: str, title: str) -> ConfigKey:
-    return ConfigKey(name, ConfigType.LIST, "", Importance.MEDIUM, doc, _expressions, width=Width.LONG,
+    return ConfigKey(name, ConfigType.LIST, "", Importance.MEDIUM, doc, regular_expressions, width=Width.LONG,
                      display_name=title)  # fmt: skip
 
 

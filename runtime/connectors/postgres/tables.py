@@ -14,7 +14,7 @@ from runtime.connectors.postgres.definition import ValueModes
 from runtime.connectors.postgres.envelope import envelope_schema
 from runtime.connectors.postgres.values.defaults import default_of
 from runtime.connectors.postgres.values.mapping import Convert, Mapped, mapped
-from runtime.connectors.postgres.wire.pgoutput import UNCHANGED, Row
+from runtime.connectors.postgres.wire.pgoutput import UNCHANGED, Row, Unchanged
 
 _INVALID = re.compile(r"[^\w.-]", re.ASCII)
 
@@ -73,12 +73,13 @@ class RowReader:
             if text is None:
                 row[name] = None
                 continue
-            try:
-                row[name] = convert(text)  # type: ignore[arg-type] # UNCHANGED fails
-            except Exception as error:
-                if text is not UNCHANGED:
-                    raise self._invalid(name, error) from None
+            if isinstance(text, Unchanged):
                 row[name] = absent if unchanged is None else unchanged
+                continue
+            try:
+                row[name] = convert(text)
+            except Exception as error:
+                raise self._invalid(name, error) from None
         return row
 
     def identity(self, texts: Row) -> dict[str, Any]:

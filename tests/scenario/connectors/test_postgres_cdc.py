@@ -189,8 +189,7 @@ def test_kills_under_load(
     writer = Writer(shop, rows)
     writer.start()
     for victim in ("slot", "sender", "worker") * 3:
-        seen = len(shop.events())
-        wait_until(lambda seen=seen: len(shop.events()) > seen + 500, 120, "changes arrive", every=0.5)  # type: ignore[misc] # bound per turn
+        _wait_for_more(lambda: len(shop.events()), 500, every=0.5)
         _kill(victim, process, shop)
     writer.stop()
     assert writer.failure is None
@@ -220,8 +219,7 @@ def test_a_kill_during_the_snapshot(
     })  # fmt: skip
     ends = TopicEnds(broker.bootstrap, shop.topic)
     for victim in ("slot", "worker"):
-        sent = ends.written()
-        wait_until(lambda sent=sent: ends.written() > sent + 20_000, 120, every=0.05)  # type: ignore[misc] # bound per turn
+        _wait_for_more(ends.written, 20_000, every=0.05)
         assert shop.events() == []
         _kill(victim, process, shop)
         shop.execute("UPDATE items SET version = version + 1 WHERE id = 1")
@@ -231,6 +229,12 @@ def test_a_kill_during_the_snapshot(
     events = shop.events()
     assert Counter(row for row, _, _ in events[:-1]) == Counter(range(1, rows + 1))
     shop.remove()
+
+
+def _wait_for_more(count: Callable[[], int], more: int, *, every: float) -> None:
+    """Waits until this many more records have arrived."""
+    before = count()
+    wait_until(lambda: count() > before + more, 120, f"{more:,} more records", every=every)
 
 
 def _kill(victim: str, process: WorkerProcess, shop: Shop) -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -16,9 +13,8 @@ import pytest
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRING, Connect
-from tests.support.engine.engine_recorder import driver_of
-from tests.support.packages.lakehouse import LakeRecipe, lake_recipe, older_pyspark, run_sql
-from tests.support.processes import children, command_line
+from tests.support.packages.lake_sink import committed, kill_between_batches
+from tests.support.packages.lakehouse import LakeRecipe, run_sql
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
@@ -27,17 +23,13 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
 
 @pytest.mark.parametrize("count", [20_000, 1_000_000])
-@pytest.mark.parametrize("section", ["Delta", "Iceberg"])
 def test_each_record_is_in_the_table_once_after_kills_and_again_after_a_set_back(
-    section: str,
+    recipe: LakeRecipe,
     count: int,
     worker: Callable[..., WorkerProcess],
     broker: KafkaBroker,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(older_pyspark()))
-    recipe = lake_recipe(section, tmp_path)
     topic = broker.create_topic(partitions=2)
     _fill(broker, topic, range(count))
     process = worker({**recipe.worker, "exactly.once.source.support": "enabled"})
@@ -53,24 +45,17 @@ def test_each_record_is_in_the_table_once_after_kills_and_again_after_a_set_back
             "key.converter": STRING,
         },
     )
-    for number, victim in enumerate(["slot", "driver", "slot", "worker"]):
-        done = _committed(connect, name)
-        wait_until(partial(_has_committed, connect, name, done), 300, f"batch {number}", every=0.01)
-        if victim == "worker":
-            process.kill()
-            process.start()
-        else:
-            os.kill(connect.slot_of(name) if victim == "slot" else _driver_of(process.pid), signal.SIGKILL)
-    wait_until(lambda: _committed(connect, name) == count, 600, "all offsets committed", every=0.2)
+    kill_between_batches(process, connect, name)
+    wait_until(lambda: committed(connect, name) == count, 600, "all offsets committed", every=0.2)
 
     connect.stop(name)
     back = count // 2 - 100
     connect.alter(name, ({"kafka_topic": topic, "kafka_partition": 0}, {"kafka_offset": back}))
     connect.resume(name)
     again = range(back * 2, count, 2)
-    wait_until(lambda: _committed(connect, name) == count, 300, "the records that are written again", every=0.2)
+    wait_until(lambda: committed(connect, name) == count, 300, "the records that are written again", every=0.2)
     _fill(broker, topic, range(count, count + 10), ',"note":"new"')
-    wait_until(lambda: _committed(connect, name) == count + 10, 300, "records with another column", every=0.2)
+    wait_until(lambda: committed(connect, name) == count + 10, 300, "records with another column", every=0.2)
 
     expected = Counter(range(count + 10)) + Counter(again)
     rows = _rows_of(connect, broker, recipe, expected.total())
@@ -83,11 +68,10 @@ def test_each_record_is_in_the_table_once_after_kills_and_again_after_a_set_back
 EXPIRED = "CALL lake.system.expire_snapshots(table => 'shop.orders', older_than => now(), retain_last => 1)"
 
 
+@pytest.mark.parametrize("recipe", ["Iceberg"], indirect=True)
 def test_an_iceberg_table_that_others_change_and_drop(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recipe: LakeRecipe, worker: Callable[..., WorkerProcess], broker: KafkaBroker
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(older_pyspark()))
-    recipe = lake_recipe("Iceberg", tmp_path)
     topic, copy = broker.create_topic(partitions=1), broker.create_topic(partitions=1)
     connect = Connect(worker({**recipe.worker, "exactly.once.source.support": "enabled"}))
     name, follower = unique("lake"), unique("follow")
@@ -95,7 +79,7 @@ def test_an_iceberg_table_that_others_change_and_drop(
 
     def write(numbers: range, more: str = "") -> None:
         _fill(broker, topic, numbers, more, partitions=1)
-        wait_until(lambda: _committed(connect, name) == numbers.stop, 600, "the records in the table", every=0.2)
+        wait_until(lambda: committed(connect, name) == numbers.stop, 600, "the records in the table", every=0.2)
 
     def rows(start: int, count: int) -> list[dict[str, Any]]:
         """The rows that the follower has read, from number `start`."""
@@ -155,15 +139,3 @@ def _fill(broker: KafkaBroker, topic: str, numbers: range, more: str = "", parti
         if number % 10_000 == 0:
             producer.poll(0)
     assert producer.flush(300) == 0
-
-
-def _committed(connect: Connect, name: str) -> int:
-    return sum(one["offset"]["kafka_offset"] for one in connect.offsets(name))
-
-
-def _has_committed(connect: Connect, name: str, done: int) -> bool:
-    return _committed(connect, name) > done
-
-
-def _driver_of(worker: int) -> int:
-    return driver_of({pid: command_line(pid) for pid in children(worker)})

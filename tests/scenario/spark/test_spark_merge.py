@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -16,9 +14,8 @@ import pytest
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import Connect
-from tests.support.engine.engine_recorder import driver_of
-from tests.support.packages.lakehouse import LakeRecipe, lake_recipe, older_pyspark, run_sql
-from tests.support.processes import children, command_line
+from tests.support.packages.lake_sink import committed, kill_between_batches
+from tests.support.packages.lakehouse import LakeRecipe, run_sql
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -77,34 +74,22 @@ def final_state(made: list[Change]) -> dict[int, tuple[int, str]]:
     return {key: (change.number, change.text) for key, change in last.items() if change.text is not None}
 
 
-@pytest.mark.parametrize(("section", "config"), [
-    ("Delta", ORDERED), ("Iceberg", ORDERED), ("Delta", OUT_OF_ORDER), ("Iceberg", OUT_OF_ORDER),
-], ids=["delta", "iceberg", "delta-out-of-order", "iceberg-out-of-order"])  # fmt: skip
+@pytest.mark.parametrize("config", [ORDERED, OUT_OF_ORDER], ids=["ordered", "out of order"])
 def test_the_table_has_the_last_state_of_each_key_after_kills_and_a_set_back(
-    section: str,
+    recipe: LakeRecipe,
     config: dict[str, str],
     worker: Callable[..., WorkerProcess],
     broker: KafkaBroker,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(older_pyspark()))
-    recipe = lake_recipe(section, tmp_path)
     topic = broker.create_topic(partitions=2)
     made = changes(20_000, 2_000, seed=7)
     sent = _fill(broker, topic, made, config)
     process = worker({**recipe.worker, "exactly.once.source.support": "enabled"})
     connect, name = Connect(process), unique("merge")
     connect.create(name, {**recipe.sink, "topics": topic, "tasks.max": "2", "spark.batch.records": "1500", **config})
-    for number, victim in enumerate(["slot", "driver", "slot", "worker"]):
-        done = _committed(connect, name)
-        wait_until(partial(_has_committed, connect, name, done), 300, f"batch {number}", every=0.01)
-        if victim == "worker":
-            process.kill()
-            process.start()
-        else:
-            os.kill(connect.slot_of(name) if victim == "slot" else _driver_of(process.pid), signal.SIGKILL)
-    wait_until(lambda: _committed(connect, name) == sent, 600, "all offsets committed", every=0.2)
+    kill_between_batches(process, connect, name)
+    wait_until(lambda: committed(connect, name) == sent, 600, "all offsets committed", every=0.2)
     wait_until(partial(_all_published, tmp_path), 300, "the last batches", every=0.2)
     connect.stop(name)
     assert _state(recipe, config) == final_state(made)
@@ -114,7 +99,7 @@ def test_the_table_has_the_last_state_of_each_key_after_kills_and_a_set_back(
     connect.resume(name, tasks=2)
     more = [Change(len(made) + n, change.key, change.text) for n, change in enumerate(changes(500, 2_000, seed=8))]
     sent += _fill(broker, topic, more, config)
-    wait_until(lambda: _committed(connect, name) == sent, 600, "the changes that are merged again", every=0.2)
+    wait_until(lambda: committed(connect, name) == sent, 600, "the changes that are merged again", every=0.2)
     wait_until(partial(_all_published, tmp_path), 300, "the last batches", every=0.2)
     connect.stop(name)
     assert _state(recipe, config) == final_state(made + more)
@@ -153,15 +138,3 @@ def _fill(broker: KafkaBroker, topic: str, made: list[Change], config: dict[str,
 def _shuffled(made: list[Change], window: int = 4_000) -> Iterator[Change]:
     dice = random.Random(9)
     yield from sorted(made, key=lambda change: change.number + dice.randrange(window))
-
-
-def _committed(connect: Connect, name: str) -> int:
-    return sum(one["offset"]["kafka_offset"] for one in connect.offsets(name))
-
-
-def _has_committed(connect: Connect, name: str, done: int) -> bool:
-    return _committed(connect, name) > done
-
-
-def _driver_of(worker: int) -> int:
-    return driver_of({pid: command_line(pid) for pid in children(worker)})

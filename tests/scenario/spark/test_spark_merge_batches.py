@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.packages.lakehouse import LakeRecipe, lake_recipe, older_pyspark, run_batches
+from tests.support.packages.lakehouse import LakeRecipe, run_batches
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
@@ -16,12 +15,6 @@ ORDER = "__deleted boolean, __sequence bigint"
 NARROW = f"id int, n int, f float, d decimal(5,2), {ORDER}"
 WIDE = f"id int, n bigint, f double, d decimal(7,2), more string, {ORDER}"
 DAYS = 86_400.0
-
-
-@pytest.fixture(params=["Delta", "Iceberg"])
-def recipe(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LakeRecipe:
-    monkeypatch.setenv("PYTHONPATH", str(older_pyspark()))
-    return lake_recipe(request.param, tmp_path)
 
 
 def test_changes_by_sequence_with_soft_deletions_and_wider_types(recipe: LakeRecipe) -> None:

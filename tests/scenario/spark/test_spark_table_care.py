@@ -11,7 +11,8 @@ import pytest
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRING, Connect
-from tests.support.packages.lakehouse import LakeRecipe, lake_recipe, older_pyspark, run_sql
+from tests.support.packages.lake_sink import committed
+from tests.support.packages.lakehouse import LakeRecipe, run_sql
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -29,17 +30,13 @@ UPSERT = {"spark.mode": "upsert", "spark.key.columns": "id"}
 
 
 @pytest.mark.parametrize("mode", [{}, UPSERT], ids=["append", "upsert"])
-@pytest.mark.parametrize("section", ["Delta", "Iceberg"])
 def test_columns_evolve_and_small_files_are_compacted(
-    section: str,
+    recipe: LakeRecipe,
     mode: dict[str, str],
     worker: Callable[..., WorkerProcess],
     broker: KafkaBroker,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(older_pyspark()))
-    recipe = lake_recipe(section, tmp_path)
     topic = broker.create_topic(partitions=1)
     process = worker(recipe.worker)
     connect, name = Connect(process), unique("care")
@@ -50,7 +47,7 @@ def test_columns_evolve_and_small_files_are_compacted(
         row = {"id": len(sent), **fields}
         _send(broker, topic, {"id": "int32", **types}, row)
         sent.append(row)
-        wait_until(lambda: _committed(connect, name) == len(sent), 300, f"row {len(sent)}", every=0.05)
+        wait_until(lambda: committed(connect, name) == len(sent), 300, f"row {len(sent)}", every=0.05)
 
     for number in range(12):
         write({"n": "int32", "f": "float"}, n=number, f=0.5)
@@ -85,7 +82,3 @@ def _send(broker: KafkaBroker, topic: str, types: dict[str, str], row: dict[str,
     producer = Producer({"bootstrap.servers": broker.bootstrap})
     producer.produce(topic, json.dumps({"schema": {"type": "struct", "fields": fields}, "payload": row}))
     assert producer.flush(60) == 0
-
-
-def _committed(connect: Connect, name: str) -> int:
-    return sum(one["offset"]["kafka_offset"] for one in connect.offsets(name))

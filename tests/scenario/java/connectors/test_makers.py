@@ -96,9 +96,9 @@ def test_a_start_without_the_server_has_the_same_outcome(pair: Pair, maker: Make
     seen: list[tuple[float, tuple[Outcome, Outcome]]] = []
 
     def settled() -> bool:
-        now = tuple(_outcome(worker, own) for worker, own in zip(_workers(pair), names, strict=True))
+        now = _outcome(pair.ours, names[0]), _outcome(pair.apaches, names[1])
         if not seen or seen[-1][1] != now:
-            seen.append((time.monotonic(), now))  # type: ignore[arg-type]
+            seen.append((time.monotonic(), now))
         return now[0] == now[1] and now[0][0] != "NONE" and time.monotonic() - seen[-1][0] > _SETTLED
 
     try:

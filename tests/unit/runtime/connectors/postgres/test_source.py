@@ -101,7 +101,7 @@ def test_rows_of_one_position_are_told_apart(items: Database, run: Start) -> Non
             copy.write_row((number, "y"))
     first.until(lambda: len(first.records) == 60)
     first.stop()
-    positions = {record.source_offset["lsn"] for record in first.records[30:]}  # type: ignore[index]
+    positions = {(record.source_offset or {})["lsn"] for record in first.records[30:]}
     assert len(positions) < 30
     items.committed = first.records[44].source_offset
     again = run()
@@ -193,7 +193,9 @@ def test_a_table_that_changes_between_two_rows(items: Database, run: Start) -> N
     assert [list(row) for row in rows] == [["id", "name"], ["id", "name", "price"], ["id", "price"]]
     schema = source.records[2].value_schema
     assert schema is not None
-    price = schema.field("after").field("price")  # type: ignore[union-attr]
+    after = schema.field("after")
+    assert after is not None
+    price = after.field("price")
     assert price is not None
     assert (price.optional, str(price.default), price.parameter("scale")) == (False, "5.00", "2")
 
