@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Width
-from runtime.api.config.validators import non_empty
 from runtime.api.config.types import invalid
+from runtime.api.config.validators import non_empty
 
 TOPIC_KEY = ConfigKey("topic", ConfigType.STRING, importance=Importance.HIGH, doc="Topic for the records.",
     validator=non_empty, width=Width.MEDIUM, display_name="Topic")  # fmt: skip
