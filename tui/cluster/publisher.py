@@ -12,7 +12,7 @@ from typing import Any
 from tui import model
 from tui.cluster.snapshot import ClusterLink, Diff, LinkState, Notice, Snapshot, changed_names
 
-REST = 40.0  # times as long as a publication took, keys are handled before the next one: 10,000 connectors take long
+REST = 40.0  # times the duration of a publication that pass until the next one, in which keys are handled at once
 LONGEST = 2.0  # seconds between publications
 SLICE_SIZE = 500  # connectors parsed before other tasks of the event loop run
 

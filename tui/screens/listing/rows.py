@@ -24,7 +24,7 @@ class Row(NamedTuple):
     widths: tuple[int, int, int, int, int]  # of the columns WIDTHS
 
 
-FEW = 200  # changes up to which rows are inserted one by one instead of sorted
+FEW = 200  # rows to remove and insert, up to which this is done one by one instead of by sorting all
 WIDTHS = ("name", "state", "tasks", "worker", "class")
 
 
@@ -42,12 +42,11 @@ class Rows:
     def update(self, connectors: Mapping[str, Connector]) -> None:
         """Takes the connectors of the next snapshot."""
         changed = changed_names(self._connectors, connectors)
-        kept = len(connectors) >= len(self._rows) + len([name for name in changed if name not in self._rows])
-        gone = () if kept else self._rows.keys() - connectors.keys()
+        gone = self._rows.keys() - connectors.keys()
         self._connectors = connectors
         before = [self._rows[name] for name in (*gone, *changed) if name in self._rows]
         now = [_row(connectors[name]) for name in changed]
-        if len(now) > FEW:
+        if len(before) + len(now) > FEW:
             self._merge({row.connector.name for row in before}, now)
         else:
             for row in before:
