@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -35,6 +36,17 @@ def test_a_reader_cannot_make_jdbc_connect(tmp_path: Path) -> None:
     result = answer({**config, "mode": "bulk", "topic.prefix": "t-", "table.include": "a"})
     assert not file.exists()
     assert all(not c["value"]["recommended_values"] for c in result["configs"] if c["value"]["name"] == "table.include")
+
+
+def test_a_reader_cannot_make_change_data_capture_connect() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        host, port = server.getsockname()
+        at = {"database.hostname": host, "database.port": str(port)}
+        more = {"database.user": "u", "database.password": "p", "database.dbname": "d", "topic.prefix": "t"}
+        assert errors(answer({"connector.class": "headrace.PostgresCdcSourceConnector", **at, **more})) == {}
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 def test_a_reader_cannot_import_modules(tmp_path: Path) -> None:
