@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.broker import KafkaBroker
 from tests.support.connect import Connect
 from tests.support.kafka.topics import values
@@ -116,6 +118,7 @@ def _offset(connect: Connect, name: str, expected: dict[str, Any] | None) -> dic
     return connect.offsets(name)[0]
 
 
+@pytest.mark.soak
 def test_a_batch_reader_is_read_once_and_again_after_a_reset(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:

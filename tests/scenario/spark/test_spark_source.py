@@ -194,6 +194,7 @@ def test_tables_queries_types_and_errors(
     assert "other of the committed offset does not exist" in connect.status(again)["tasks"][0]["trace"]
 
 
+@pytest.mark.soak
 def test_a_python_data_source_is_read_exactly_once(process: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:
     connect, name, topic = Connect(process), unique("source"), broker.create_topic(partitions=1)
     (tmp_path / "reads").touch()
@@ -210,5 +211,7 @@ def test_a_python_data_source_is_read_exactly_once(process: WorkerProcess, broke
     response = connect.ask(
         "PUT", "/connector-plugins/SparkSource/config/validate", {**config, "name": name, "spark.format": "os.path"}
     )
-    (error,) = [e for c in response["configs"] for e in c["value"]["errors"]]
+    errors = {c["value"]["name"]: c["value"]["errors"] for c in response["configs"] if c["value"]["errors"]}
+    (error,) = errors.pop("spark.format")
     assert "Invalid value os.path for configuration spark.format: not a subclass of DataSource" in error
+    assert errors == {}

@@ -32,7 +32,7 @@ def source_conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
     """The errors of keys that do not fit each other (ConfigDef)."""
     if parsed.get(TABLE) and (parsed.get(PATH) or parsed.get(FORMAT)):
         return {TABLE: f"Set either {TABLE}, or {FORMAT} and {PATH}, not both"}
-    if not any(parsed.get(key) for key in (FORMAT, PATH, TABLE, SQL)):
+    if FORMAT in parsed and not any(parsed.get(key) for key in (FORMAT, PATH, TABLE, SQL)):
         return {FORMAT: f'Missing required configuration "{FORMAT}" (or set {PATH}, {TABLE} or {SQL})'}
     return {}
 
