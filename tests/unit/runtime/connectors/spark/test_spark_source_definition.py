@@ -8,7 +8,7 @@ import pytest
 
 from runtime.api import ConfigError, ConnectError
 from runtime.connectors.spark.source.connector import SparkSourceConnector
-from runtime.connectors.spark.source.definition import CONFIG, SparkSourceSettings
+from runtime.connectors.spark.source.definition import SparkSourceSettings
 
 CONFIG = {"topic": "t", "spark.checkpoint": "/c", "spark.path": "/in"}
 
@@ -78,5 +78,5 @@ def test_offsets_with_another_form_are_refused(offset: dict[str, Any], message: 
 
 def test_a_format_that_is_not_a_data_source_is_the_only_error() -> None:
     config = {"topic": "t", "spark.format": "os.path", "spark.checkpoint": "/tmp/x"}
-    errors = [error for value in CONFIG.validate(config) for error in value.errors]
+    errors = [error for value in SparkSourceConnector().validate(config) for error in value.errors]
     assert len(errors) == 1 and "os.path" in errors[0]
