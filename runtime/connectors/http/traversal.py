@@ -1,4 +1,4 @@
-"""The position of HttpSource: the cursor of the current poll, the page, and the records read of that page.
+"""The position in a stream: the cursor of the current poll, the page, and the records read of that page.
 
 {}                                          nothing has been read
 {"cursor": 17}                              the poll from cursor 17 has not begun
@@ -9,11 +9,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset
-from runtime.connectors.http.pages import Cursor, PageToken, Pagination
+from runtime.connectors.http.pages import Cursor, JsonPage, PageToken
+
+if TYPE_CHECKING:
+    from runtime.connectors.http.stream import Stream
 
 _KEYS = ("cursor", "page", "records", "next_cursor")
 
@@ -27,19 +30,20 @@ class Traversal(NamedTuple):
     next_cursor: Cursor = None
 
     @classmethod
-    def of(cls, offset: Offset, pagination: Pagination, with_cursor: bool) -> Traversal:
+    def of(cls, offset: Offset, stream: Stream) -> Traversal:
         """From a source offset; ConnectError if it does not fit the configuration."""
         if not offset or (unknown := set(offset) - set(_KEYS)):
             problem = f"the unknown key {sorted(unknown)[0]!r}" if offset else "no key"
             raise ConnectError(f"The offset has {problem}; the keys are {', '.join(_KEYS)}")
         for name in ("cursor", "next_cursor"):
             value = offset.get(name)
-            if value is not None and (not with_cursor or not isinstance(value, str | int | float)):
-                reason = "must be a text or number" if with_cursor else "needs http.cursor.pointer"
+            if value is not None and (stream.cursor is None or not isinstance(value, str | int | float)):
+                reason = f"needs {stream.prefix}cursor.pointer" if stream.cursor is None else "must be a text or number"
                 raise ConnectError(f"The '{name}' of the offset {reason}: {value!r}")
         page, records = offset.get("page"), offset.get("records", 0)
-        if page is not None and not pagination.is_token(page):
-            raise ConnectError(f"The 'page' of the offset does not fit http.pagination={pagination.kind}: {page!r}")
+        if page is not None and not stream.pagination.is_token(page):
+            kind = f"{stream.prefix}pagination={stream.pagination.kind}"
+            raise ConnectError(f"The 'page' of the offset does not fit {kind}: {page!r}")
         if not isinstance(records, int) or isinstance(records, bool) or records < 0:
             raise ConnectError(f"The 'records' of the offset must be a number of records: {records!r}")
         return cls(offset.get("cursor"), page, records, offset.get("next_cursor"))
@@ -50,6 +54,10 @@ class Traversal(NamedTuple):
         if not self.records and len(position) > 1:
             del position["records"]
         return position
+
+    def after_page(self, page: JsonPage) -> Traversal:
+        """The beginning of the next page, or of the next poll after the last page."""
+        return self.after_last_page() if page.next is None else self._replace(page=page.next, records=0)
 
     def after_last_page(self) -> Traversal:
         """The beginning of the next poll."""
