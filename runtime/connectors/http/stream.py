@@ -61,7 +61,7 @@ class Stream:
             settings[SIZE],
             settings[SIZE_PARAMETER],
             None if settings[BODY] is None else JsonBody(settings[BODY]),
-            parent and parent.origin,
+            parent.origin if parent else None,
         )
         return cls(
             prefix,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ COMMON = {"topic": "t", "http.poll.interval.ms": "20", "http.retry.backoff.ms": 
 
 @contextmanager
 def source(
-    url: str, offsets: StoredOffsets | None = None, /, task: HttpSourceTask | None = None, **config: str
+    url: str, offsets: StoredOffsets | None = None, task: HttpSourceTask | None = None, /, **config: str
 ) -> Iterator[HttpSourceTask]:
     """A started task."""
     task = started(task or HttpSourceTask(), {"http.url": url, **COMMON, **config}, offsets)
@@ -40,11 +40,13 @@ def ids(records: list[SourceRecord]) -> list[Any]:
     return [record.value["id"] for record in records]
 
 
-def check_every_restart(url: str, expected: list[Any], **config: str) -> None:
+def check_every_restart(
+    url: str, expected: list[Any], make: Callable[[], HttpSourceTask] = HttpSourceTask, /, **config: str
+) -> None:
     """Reads these ids; with the offsets that are committed after each poll, another task reads exactly the rest."""
     stored, read = StoredOffsets(), list[Any]()
     history = [(0, list(stored.stored))]
-    with source(url, stored, **config) as task:
+    with source(url, stored, make(), **config) as task:
         while len(read) < len(expected):
             records = take(task, 1)
             assert records, f"only {read} have arrived"
@@ -53,5 +55,5 @@ def check_every_restart(url: str, expected: list[Any], **config: str) -> None:
             history.append((len(read), list(stored.stored)))
     assert read == expected
     for count, offsets in history[:-1]:
-        with source(url, StoredOffsets(offsets), **config) as task:
+        with source(url, StoredOffsets(offsets), make(), **config) as task:
             assert ids(take(task, len(expected) - count)) == expected[count:], offsets

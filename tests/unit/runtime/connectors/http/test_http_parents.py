@@ -170,8 +170,8 @@ def test_parents_of_parents() -> None:
         if request.path.startswith("/orgs/"):
             org = int(request.path.split("/")[2])
             return 200, {}, [{"id": org * 10 + n} for n in (1, 2)]
-        _, org, team = request.path.removeprefix("/").split("/")
-        return 200, {}, [{"id": f"{org}-{team}-{n}"} for n in (1, 2)]
+        path = request.path.removeprefix("/members/").replace("/", "-")
+        return 200, {}, [{"id": f"{path}-{n}"} for n in (1, 2)]
 
     with http_server(respond) as server:
         at = f"{server.url}/members/${{parent.parent.name}}/${{parent.id}}"
