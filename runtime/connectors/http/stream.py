@@ -104,7 +104,9 @@ class Stream:
 
     def beginning(self, offset: Mapping[str, Any] | None) -> Traversal:
         """The position at which reading starts with a committed offset."""
-        position = Traversal() if offset is None else Traversal.of(offset, self)
+        position = Traversal()
+        if offset is not None:
+            position = Traversal.of(offset, self.prefix, self.pagination, self.cursor is not None)
         return position._replace(cursor=self.initial) if position.cursor is None else position
 
     def cursor_of(self, row: Any, before: Cursor) -> Cursor:

@@ -9,14 +9,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset
-from runtime.connectors.http.pages import Cursor, JsonPage, PageToken
-
-if TYPE_CHECKING:
-    from runtime.connectors.http.stream import Stream
+from runtime.connectors.http.pages import Cursor, JsonPage, PageToken, Pagination
 
 _KEYS = ("cursor", "page", "records", "next_cursor")
 
@@ -30,19 +27,19 @@ class Traversal(NamedTuple):
     next_cursor: Cursor = None
 
     @classmethod
-    def of(cls, offset: Offset, stream: Stream) -> Traversal:
-        """From a source offset; ConnectError if it does not fit the configuration."""
+    def of(cls, offset: Offset, prefix: str, pagination: Pagination, has_cursor: bool) -> Traversal:
+        """From a source offset of the stream whose keys have the prefix; ConnectError if it does not fit them."""
         if not offset or (unknown := set(offset) - set(_KEYS)):
             problem = f"the unknown key {sorted(unknown)[0]!r}" if offset else "no key"
             raise ConnectError(f"The offset has {problem}; the keys are {', '.join(_KEYS)}")
         for name in ("cursor", "next_cursor"):
             value = offset.get(name)
-            if value is not None and (stream.cursor is None or not isinstance(value, str | int | float)):
-                reason = f"needs {stream.prefix}cursor.pointer" if stream.cursor is None else "must be a text or number"
+            if value is not None and (not has_cursor or not isinstance(value, str | int | float)):
+                reason = "must be a text or number" if has_cursor else f"needs {prefix}cursor.pointer"
                 raise ConnectError(f"The '{name}' of the offset {reason}: {value!r}")
         page, records = offset.get("page"), offset.get("records", 0)
-        if page is not None and not stream.pagination.is_token(page):
-            kind = f"{stream.prefix}pagination={stream.pagination.kind}"
+        if page is not None and not pagination.is_token(page):
+            kind = f"{prefix}pagination={pagination.kind}"
             raise ConnectError(f"The 'page' of the offset does not fit {kind}: {page!r}")
         if not isinstance(records, int) or isinstance(records, bool) or records < 0:
             raise ConnectError(f"The 'records' of the offset must be a number of records: {records!r}")
