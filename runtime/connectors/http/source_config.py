@@ -22,6 +22,7 @@ from runtime.connectors.http.stream_config import (
     add_stream_conflicts,
     page_keys,
     request_keys,
+    slice_keys,
     stream_keys,
 )
 
@@ -40,6 +41,7 @@ SOURCE_KEYS = ConfigDef(
         text_key(KEY, "JSON pointer to the key in a record; without it, records have no key.", check_pointer),
     ),
     *grouped("Pagination", 1, *page_keys(STREAM)),
+    *grouped("Time slices", 1, *slice_keys(STREAM)),
     *stream_keys(PARENT),
     choice_key(MISSING, (SKIP, FAIL), SKIP, "What happens if the endpoint responds with 404 or 410 to the request for "
         "the records of a parent, which has been deleted since it was listed: `skip` continues with the next parent, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor
@@ -32,10 +33,14 @@ class HttpSourceTask(SourceTask):
     _reader: StreamReader | None = None
     _executor: ThreadPoolExecutor | None = None
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` in seconds determines when the next request is due."""
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC),
+    ) -> None:
+        """`clock` in seconds determines when the next request is due, `now` up to when time slices are read."""
         super().__init__()
-        self._clock = clock
+        self._clock, self._now = clock, now
 
     def start(self, config: Mapping[str, str]) -> None:
         settings = source_settings(config)
@@ -43,7 +48,7 @@ class HttpSourceTask(SourceTask):
         self._key = None if settings[KEY] is None else JsonPointer(settings[KEY])
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="http-source")
         self._positions = Positions(self.context.offsets, self.context.add_offsets)
-        self._reader = StreamReader(settings, config, self._positions, self._executor, self._clock)
+        self._reader = StreamReader(settings, config, self._positions, self._executor, self._clock, self._now)
 
     def poll(self) -> Sequence[SourceRecord] | None:
         assert self._reader is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 from runtime.api.errors import ConnectError
 from runtime.connectors.http.json_body import JsonBody
 from runtime.connectors.http.json_values import JsonPointer, NoValueError
-from runtime.connectors.http.pages import PARENT_NAME, Cursor, Pagination, PaginationKind, Values
+from runtime.connectors.http.pages import CURSOR_NAME, PARENT_NAME, Cursor, JsonPage, Pagination, PaginationKind, Values
 from runtime.connectors.http.settings import prefixed
+from runtime.connectors.http.slices import Slices
 from runtime.connectors.http.stream_config import (
     BODY,
     CURSOR,
@@ -27,6 +29,7 @@ from runtime.connectors.http.stream_config import (
     URL,
     has_parent,
     parents_of,
+    slices_of,
     stream_keys,
 )
 from runtime.connectors.http.traversal import Traversal
@@ -42,6 +45,7 @@ class Stream:
     pagination: Pagination
     cursor: JsonPointer | None
     initial: str | None
+    slices: Slices | None
     parent: Stream | None
     names: tuple[str, ...]
 
@@ -69,6 +73,7 @@ class Stream:
             pagination,
             None if settings[CURSOR] is None else JsonPointer(settings[CURSOR]),
             settings[CURSOR_INITIAL],
+            slices_of(settings),
             parent,
             tuple(sorted(name for name in pagination.names if name.startswith(PARENT_NAME))),
         )
@@ -106,8 +111,37 @@ class Stream:
         """The position at which reading starts with a committed offset."""
         position = Traversal()
         if offset is not None:
-            position = Traversal.of(offset, self.prefix, self.pagination, self.cursor is not None)
+            with_cursor, with_slices = self.cursor is not None, self.slices is not None
+            position = Traversal.of(offset, self.prefix, self.pagination, with_cursor, with_slices)
         return position._replace(cursor=self.initial) if position.cursor is None else position
+
+    def values(self, at: Traversal) -> dict[str, Any]:
+        """The values of the placeholders for a position, without those of the parent."""
+        if self.slices is None or at.slice_start is None or at.slice_end is None:
+            return {CURSOR_NAME: at.cursor}
+        return {CURSOR_NAME: at.cursor, **self.slices.values(at.slice_start, at.slice_end)}
+
+    def opened(self, at: Traversal, limit: dt.datetime) -> Traversal | None:
+        """The position with the slice that begins there, none of which is after the limit; None if it would be
+        empty."""
+        if self.slices is None or at.slice_end is not None:
+            return at
+        window = self.slices.window(at.slice_start, limit)
+        return window and at._replace(slice_start=window[0], slice_end=window[1])
+
+    def after_page(self, at: Traversal, page: JsonPage, limit: dt.datetime) -> tuple[Traversal, bool]:
+        """The position after the last record of a page, and whether the poll ends there: that of the next page, of the
+        next slice or of the next poll."""
+        if page.next is not None:
+            return at._replace(page=page.next, records=0), False
+        if self.slices is None or at.slice_end is None:
+            return at.next_poll, True
+        following = self.opened(Traversal(slice_start=at.slice_end), limit)
+        return following or Traversal(slice_start=self.slices.next_poll(at.slice_end)), following is None
+
+    def given_up(self, at: Traversal) -> Traversal:
+        """The position from which a poll continues if the endpoint has no records for the parent at present."""
+        return at.next_poll if self.slices is None else Traversal(slice_start=at.slice_start)
 
     def cursor_of(self, row: Any, before: Cursor) -> Cursor:
         """The cursor in a record; `before` if the record has none."""
@@ -145,6 +179,5 @@ def parent_value(path: str, levels: list[Any]) -> Any:
     try:
         return JsonPointer.of_path(path).find(above[-1])
     except NoValueError:
-        raise ConnectError(
-            f"A record of the parents has no field {path}, which ${{{PARENT_NAME}{path}}} needs"
-        ) from None
+        placeholder = f"${{{PARENT_NAME}{path}}}"
+        raise ConnectError(f"A record of the parents has no field {path}, which {placeholder} needs") from None

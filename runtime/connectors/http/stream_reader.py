@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -35,15 +36,17 @@ class StreamReader:
         positions: Positions,
         executor: ThreadPoolExecutor,
         clock: Callable[[], float],
+        now: Callable[[], dt.datetime],
     ) -> None:
-        """`settings`: the typed values of the configuration. Raises ConnectError for an offset that does not fit it."""
+        """`settings`: the typed values of the configuration; `clock`, in seconds, for waits, `now` for time slices.
+        Raises ConnectError for an offset that does not fit the configuration."""
         stream = Stream.of(config)
         self._interval = settings[INTERVAL] / 1000
         self._skips = settings[MISSING] == SKIP
         self._retry = RetryPolicy.of(settings)
         self._executor, self._clock = executor, clock
         self._endpoint = HttpEndpoint(EndpointSettings.of(settings, config, stream.origin), 1)
-        self._walk = Walk(stream, positions, self._endpoint.without_secrets)
+        self._walk = Walk(stream, positions, self._endpoint.without_secrets, now)
         self._attempts, self._due = 0, clock()
         self.response: Future[Reply] | None = None
 
@@ -65,9 +68,17 @@ class StreamReader:
         if self.response is None and not self._walk.ended and not self._walk.needs_page:
             rows = self._walk.take(_BATCH)
             self._end_poll()
-        if self.response is None and self._walk.needs_page and self.wait == 0:
-            self._send()
+        if self.response is None and self.wait == 0:
+            self._continue()
         return rows
+
+    def _continue(self) -> None:
+        """Sends the next request, of a new poll if the last one has ended."""
+        if self._walk.ended:
+            self._walk.begin()
+            self._end_poll()
+        if self._walk.needs_page:
+            self._send()
 
     def _send(self) -> None:
         request, conditions = self._walk.request()
@@ -97,7 +108,6 @@ class StreamReader:
     def _end_poll(self) -> None:
         if self._walk.ended:
             self._due = self._clock() + self._interval
-            self._walk.begin()
 
     def _failed(self, error: TemporaryError) -> None:
         self._attempts += 1

@@ -6,12 +6,13 @@ have been read. So the positions of all levels say where to continue, after a re
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from runtime.api.task import Partition
 from runtime.connectors.http.endpoint import HttpReply
-from runtime.connectors.http.pages import CURSOR_NAME, JsonPage, PageRequest, Values
+from runtime.connectors.http.pages import JsonPage, PageRequest, Values
 from runtime.connectors.http.positions import Positions
 from runtime.connectors.http.stream import Stream, parent_values
 from runtime.connectors.http.traversal import Traversal
@@ -31,17 +32,19 @@ class Rows(NamedTuple):
 class _Level:
     """The reading of one stream for one parent."""
 
-    def __init__(self, stream: Stream, values: Values, positions: Positions) -> None:
+    def __init__(self, stream: Stream, values: Values, positions: Positions, now: dt.datetime) -> None:
         self.stream, self.values = stream, values
         self.partition = stream.partition(values)
         self._positions = positions
-        self.at = stream.beginning(positions.offset(self.partition))
+        self._limit = stream.slices.limit(now) if stream.slices else now
+        at = stream.beginning(positions.offset(self.partition))
+        opened = stream.opened(at, self._limit)
+        self.at, self.ended = opened or at, opened is None
         self.page: JsonPage | None = None
-        self.ended = False
         self.opened: tuple[str, Mapping[str, str]] | None = None  # the first page of this poll
 
     def request(self) -> PageRequest:
-        return self.stream.pagination.request({**self.values, CURSOR_NAME: self.at.cursor}, self.at.page)
+        return self.stream.pagination.request({**self.values, **self.stream.values(self.at)}, self.at.page)
 
     @property
     def row(self) -> Any:
@@ -81,31 +84,37 @@ class _Level:
 
     def abandon(self) -> None:
         """The endpoint has no records for the parent any more."""
-        self.at, self.page, self.ended = self.at.after_last_page(), None, True
+        self.at, self.page, self.ended = self.stream.given_up(self.at), None, True
         self._positions.moved(self.partition, self.at)
 
     def _turn(self) -> None:
         assert self.page is not None
-        self.ended = self.page.next is None
-        self.at = self.at.after_page(self.page)
+        self.at, self.ended = self.stream.after_page(self.at, self.page, self._limit)
         self.page = None
 
 
 class Walk:
-    """Polls of a stream, one after another. Alternate needs_page() with request() and receive(), or with take()."""
+    """Polls of a stream, one after another. After begin(), alternate request() and receive() while `needs_page`, and
+    take(), until it has `ended`."""
 
-    def __init__(self, stream: Stream, positions: Positions, clean: Callable[[str], str]) -> None:
-        """`clean` removes credentials from the URLs of pages, which become offsets."""
-        self._stream, self._positions, self._clean = stream, positions, clean
+    def __init__(
+        self, stream: Stream, positions: Positions, clean: Callable[[str], str], now: Callable[[], dt.datetime]
+    ) -> None:
+        """`clean` removes credentials from the URLs of pages, which become offsets; `now` ends the last time slice.
+        Raises ConnectError for an offset that does not fit the stream."""
+        self._stream, self._positions, self._clean, self._now = stream, positions, clean, now
         self._ancestry = stream.ancestry
         self._levels: list[_Level] = []
         self._conditions: dict[str, Mapping[str, str]] = {}
-        self.begin()
+        self._outermost()
 
     def begin(self) -> None:
-        """Starts a poll."""
-        if not self._levels:
-            self._levels = [_Level(self._ancestry[0], {}, self._positions)]
+        """Starts a poll, which ends at once if no time slice has passed since the last one."""
+        self._levels = [self._outermost()]
+        self._settle()
+
+    def _outermost(self) -> _Level:
+        return _Level(self._ancestry[0], {}, self._positions, self._now())
 
     @property
     def ended(self) -> bool:
@@ -167,7 +176,8 @@ class Walk:
                 self._enter(level)
 
     def _leave(self, level: _Level) -> None:
-        if level.opened is not None and level.opened[1] and level.stream is self._stream:
+        kept = level.stream is self._stream and level.stream.slices is None
+        if kept and level.opened is not None and level.opened[1]:
             self._conditions.pop(level.opened[0], None)
             self._conditions[level.opened[0]] = level.opened[1]
             if len(self._conditions) > _MOST_CONDITIONS:
@@ -183,7 +193,7 @@ class Walk:
         if values is None:
             level.done()
         else:
-            self._levels.append(_Level(child, values, self._positions))
+            self._levels.append(_Level(child, values, self._positions, self._now()))
 
     def _load_children(self, level: _Level) -> None:
         """Reads the offsets of all children of a page at once."""
