@@ -51,6 +51,11 @@ class JsonPointer:
     def __str__(self) -> str:
         return self._text
 
+    @property
+    def name(self) -> str:
+        """The last name in the pointer."""
+        return self._parts[-1] if self._parts else ""
+
     def find(self, document: Any) -> Any:
         """The value at the pointer; NoValueError if there is none."""
         value = document
@@ -70,3 +75,9 @@ def check_pointer(name: str, value: Any) -> None:
         JsonPointer(value if isinstance(value, str) else "missing")
     except ConfigError as error:
         raise ConfigError(f"Invalid value {value} for configuration {name}: {error}") from None
+
+
+def check_pointers(name: str, value: Any) -> None:
+    """A validator of keys that hold one or several JSON pointers with commas between them."""
+    for pointer in value.split(",") if isinstance(value, str) else [value]:
+        check_pointer(name, pointer.strip() if isinstance(pointer, str) else pointer)

@@ -1,4 +1,4 @@
-"""The task of HttpSource."""
+"""The task of HttpSource, which reads one or several streams."""
 
 from __future__ import annotations
 
@@ -7,31 +7,23 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
-from typing import Any
 
-from runtime.api.data.batch import SourceBatch
-from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import SourceRecord
-from runtime.api.data.schema import OPTIONAL_STRING_SCHEMA
-from runtime.api.errors import ConnectError
 from runtime.api.task import SourceTask
-from runtime.connectors.http.inference import Inference
-from runtime.connectors.http.json_values import JsonPointer, NoValueError
 from runtime.connectors.http.positions import Positions
-from runtime.connectors.http.source_config import KEY, TOPIC, source_settings
+from runtime.connectors.http.source_config import stream_settings
 from runtime.connectors.http.stream_reader import StreamReader
-from runtime.connectors.http.templates import as_text
-from runtime.connectors.http.walk import Rows
+from runtime.connectors.http.stream_records import StreamRecords
 
 _WAIT = 0.2  # seconds that poll() waits for a response
 _LONGEST_IDLE = 0.5  # seconds between two polls
 
 
 class HttpSourceTask(SourceTask):
-    """Polls one API. A poll reads all its pages; the next poll begins after the interval."""
+    """Polls the streams of an API, each with one request at a time. A poll of a stream reads all its pages; the next
+    poll begins after the interval."""
 
     timestamps_are_now = True
-    _reader: StreamReader | None = None
     _executor: ThreadPoolExecutor | None = None
 
     def __init__(
@@ -42,52 +34,37 @@ class HttpSourceTask(SourceTask):
         """`clock` in seconds determines when the next request is due, `now` up to when time slices are read."""
         super().__init__()
         self._clock, self._now = clock, now
+        self._streams: list[tuple[StreamReader, StreamRecords]] = []
 
     def start(self, config: Mapping[str, str]) -> None:
-        settings = source_settings(config)
-        self._topic: str = settings[TOPIC]
-        self._key = None if settings[KEY] is None else JsonPointer(settings[KEY])
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="http-source")
+        streams = stream_settings(config)
+        self._executor = ThreadPoolExecutor(len(streams), thread_name_prefix="http-source")
         self._positions = Positions(self.context.offsets, self.context.add_offsets)
-        self._reader = StreamReader(settings, config, self._positions, self._executor, self._clock, self._now)
+        for settings, of_stream in streams:
+            reader = StreamReader(settings, of_stream, self._positions, self._executor, self._clock, self._now)
+            self._streams.append((reader, StreamRecords(settings, reader.inference)))
 
     def poll(self) -> Sequence[SourceRecord] | None:
-        assert self._reader is not None
-        reader = self._reader
-        rows = reader.advance()
-        if rows is None and reader.response is not None:
-            wait_for([reader.response], _WAIT, FIRST_COMPLETED)
-            rows = reader.advance()
-        self.idle_poll = min(max(reader.wait, 0.01), _LONGEST_IDLE)
-        batch = None if rows is None else self._batch(rows, reader.inference)
+        records = self._advance()
+        waiting = [reader.response for reader, _ in self._streams if reader.response is not None]
+        if records is None and waiting:
+            wait_for(waiting, _WAIT, FIRST_COMPLETED)
+            records = self._advance()
+        self.idle_poll = min(max(min(reader.wait for reader, _ in self._streams), 0.01), _LONGEST_IDLE)
         self._positions.commit()
-        return batch
+        return records
 
     def stop(self) -> None:
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
-        if self._reader is not None:
-            self._reader.close()
+        for reader, _ in self._streams:
+            reader.close()
 
-    def _batch(self, rows: Rows, inference: Inference | None) -> SourceBatch:
-        positions = rows.positions
-        batch = SourceBatch(
-            rows.partition,
-            lambda n: positions[n].offset(),
-            self._topic,
-            ValueBatch(None, rows.rows) if inference is None else inference.convert(rows.rows),
-            int(time.time() * 1000),
-        )
-        if self._key is not None:
-            batch.keys = ValueBatch(OPTIONAL_STRING_SCHEMA, [_key(self._key, row) for row in rows.rows])
-        return batch
-
-
-def _key(pointer: JsonPointer, row: Any) -> str | None:
-    try:
-        value = pointer.find(row)
-    except NoValueError:
+    def _advance(self) -> Sequence[SourceRecord] | None:
+        """The records of the first stream that has some; that stream is the last one to be asked next time."""
+        for number, (reader, records) in enumerate(self._streams):
+            rows = reader.advance()
+            if rows is not None:
+                self._streams.append(self._streams.pop(number))
+                return records.batch(rows)
         return None
-    if isinstance(value, dict | list):
-        raise ConnectError(f"{KEY} does not point to a text or number in a record")
-    return None if value is None else as_text(value)

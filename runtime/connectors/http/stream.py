@@ -10,6 +10,7 @@ from typing import Any
 from runtime.api.errors import ConnectError
 from runtime.connectors.http.json_body import JsonBody
 from runtime.connectors.http.json_values import JsonPointer, NoValueError
+from runtime.connectors.http.manifest import NAME
 from runtime.connectors.http.pages import CURSOR_NAME, PARENT_NAME, Cursor, JsonPage, Pagination, PaginationKind, Values
 from runtime.connectors.http.settings import prefixed
 from runtime.connectors.http.slices import Slices
@@ -37,9 +38,10 @@ from runtime.connectors.http.traversal import Traversal
 
 @dataclass(frozen=True)
 class Stream:
-    """A configured stream. `names`: the fields of the parent in its requests, such as `parent.id`, which identify a
-    source partition."""
+    """A configured stream, with its name in a manifest. `names`: the fields of the parent in its requests, such as
+    `parent.id`, which identify a source partition."""
 
+    name: str | None
     prefix: str
     url: str
     pagination: Pagination
@@ -68,6 +70,7 @@ class Stream:
             parent.origin if parent else None,
         )
         return cls(
+            config.get(NAME),
             prefix,
             settings[URL],
             pagination,
@@ -96,7 +99,11 @@ class Stream:
 
     def partition_of(self, level: str) -> dict[str, Any]:
         """The source partition of all parents at a level; empty: of the stream itself."""
-        return {"url": self.url.partition("?")[0].partition("#")[0], **({"level": level} if level else {})}
+        named = {"stream": self.name, "level": level}
+        return {
+            "url": self.url.partition("?")[0].partition("#")[0],
+            **{key: text for key, text in named.items() if text},
+        }
 
     def check_partition(self, partition: Mapping[str, Any]) -> Stream | None:
         """The stream of the ancestry to which a source partition belongs; None if it belongs to none."""
