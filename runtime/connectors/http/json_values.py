@@ -34,7 +34,7 @@ def _plain(value: Any) -> Any:
 
 
 class JsonPointer:
-    """A pointer into JSON documents; the empty pointer is the whole document."""
+    """A pointer into JSON documents; the empty pointer is the whole document, -1 the last element of an array."""
 
     def __init__(self, text: str) -> None:
         """Raises ConfigError for an invalid pointer."""
@@ -64,9 +64,18 @@ class JsonPointer:
                 value = value[part]
             elif isinstance(value, list) and part.isascii() and part.isdigit() and int(part) < len(value):
                 value = value[int(part)]
+            elif isinstance(value, list) and part == "-1" and value:
+                value = value[-1]
             else:
                 raise NoValueError(f"The JSON document has no value at {self._text}")
         return value
+
+    def get(self, document: Any) -> Any:
+        """The value at the pointer; None if there is none."""
+        try:
+            return self.find(document)
+        except NoValueError:
+            return None
 
 
 def check_pointer(name: str, value: Any) -> None:

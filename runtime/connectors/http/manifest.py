@@ -162,5 +162,5 @@ def _as_parent(own: Iterator[Entry], incremental: bool, at: str) -> Iterator[Ent
             names and set(names) & {"cursor", "slice.start"} and entry.key in ("http.url", "http.body")
         ):
             raise ConfigError(f"{at}: all records of this stream cannot be listed; set incremental: true")
-        elif not (entry.key.startswith("http.cursor.") or "cursor" in names):
+        elif not (entry.key.startswith(("http.cursor.", "http.pagination.resume.")) or "cursor" in names):
             yield entry

@@ -24,6 +24,7 @@ STREAM, PARENT = "http.", "http.parent."
 URL, BODY, RECORDS, PARAMETERS = "url", "body", "records.pointer", "parameter."
 CURSOR, CURSOR_INITIAL = "cursor.pointer", "cursor.initial"
 PAGINATION, NEXT, PARAMETER = "pagination", "pagination.next.pointer", "pagination.parameter"
+MORE, END, RESUME = "pagination.more.pointer", "pagination.end.pointer", "pagination.resume.pointer"
 FIRST, SIZE, SIZE_PARAMETER = "pagination.first", "pagination.size", "pagination.size.parameter"
 SLICE_START, SLICE_STEP, SLICE_FORMAT = "slice.start", "slice.step.ms", "slice.format"
 SLICE_LOOKBACK, SLICE_DELAY = "slice.lookback.ms", "slice.end.delay.ms"
@@ -39,7 +40,11 @@ _DOCS = {
     CURSOR_INITIAL: "The cursor of the first poll. Without it, parameters with `${cursor}` are omitted from that poll.",
     PAGINATION: "How further pages are requested: `link` follows the Link header, `next-url` a URL in the response; "
     "`token` sends a value of the response as a parameter; `page` and `offset` count pages and records.",
-    NEXT: "JSON pointer to the next URL or token in a response.",
+    NEXT: "JSON pointer to the next URL or token in a response; -1 is the last element of an array.",
+    MORE: "JSON pointer to a value in a response that is false on the last page, such as `/has_more`.",
+    END: "JSON pointer to a value in a response that is true on the last page, such as `/end_of_stream`.",
+    RESUME: "JSON pointer to the URL or token in the last response at which the next poll begins; by default it begins "
+    "at the first page.",
     PARAMETER: "Query parameter for page, offset or token; by default its name.",
     FIRST: "Number of the first page with `page`.",
     SIZE: "Records of a full page; one with fewer is the last. 0: an empty page is the last.",
@@ -86,6 +91,9 @@ def page_keys(prefix: str) -> tuple[ConfigKey, ...]:
     return (
         choice_key(prefix + PAGINATION, tuple(PaginationKind), PaginationKind.NONE, _doc(prefix, PAGINATION)),
         text_key(prefix + NEXT, _doc(prefix, NEXT), check_pointer),
+        text_key(prefix + MORE, _doc(prefix, MORE), check_pointer),
+        text_key(prefix + END, _doc(prefix, END), check_pointer),
+        text_key(prefix + RESUME, _doc(prefix, RESUME), check_pointer),
         text_key(prefix + PARAMETER, _doc(prefix, PARAMETER)),
         number_key(prefix + FIRST, 1, 0, _doc(prefix, FIRST)),
         number_key(prefix + SIZE, 0, 0, _doc(prefix, SIZE)),
@@ -165,6 +173,11 @@ def add_stream_conflicts(by_name: Mapping[str, ConfigValue], config: Mapping[str
         following.errors.append(f"{following.name} is required with {prefix}{PAGINATION}={kind}")
     if by_name[prefix + SIZE_PARAMETER].value and not size.value and not size.errors:
         size.errors.append(f"{size.name} is required with {prefix}{SIZE_PARAMETER}")
+    resume = by_name[prefix + RESUME]
+    if resume.value and kind not in (PaginationKind.NEXT_URL, PaginationKind.TOKEN):
+        resume.errors.append(f"{resume.name} needs {prefix}{PAGINATION}=next-url or token")
+    if resume.value and (other := next((n for n in (CURSOR, SLICE_START) if by_name[prefix + n].value), None)):
+        resume.errors.append(f"Set either {resume.name} or {prefix}{other}")
     _check_slices(by_name, prefix)
     _Placeholders(by_name, config, prefix).check()
     _check_parents(by_name, config, prefix)

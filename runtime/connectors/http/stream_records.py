@@ -11,7 +11,7 @@ from runtime.api.data.columns import ValueBatch
 from runtime.api.data.schema import OPTIONAL_STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import ConnectError
 from runtime.connectors.http.inference import Inference
-from runtime.connectors.http.json_values import JsonPointer, NoValueError
+from runtime.connectors.http.json_values import JsonPointer
 from runtime.connectors.http.source_config import KEY, PARENT_FIELDS, TOPIC
 from runtime.connectors.http.stream import parent_value
 from runtime.connectors.http.templates import as_text
@@ -62,10 +62,7 @@ def _field(text: str) -> Sequence[str]:
 
 
 def _text_at(pointer: JsonPointer, row: Any) -> str | None:
-    try:
-        value = pointer.find(row)
-    except NoValueError:
-        return None
+    value = pointer.get(row)
     if isinstance(value, dict | list):
         raise ConnectError(f"{KEY} does not point to a text or number in a record")
     return None if value is None else as_text(value)

@@ -379,7 +379,9 @@ def test_an_encrypted_key_without_its_password_is_an_error(tmp_path: Path) -> No
 
 
 def test_retry_after() -> None:
-    assert [seconds_of(text) for text in ("5", " 0 ", "99999", "soon", None)] == [5.0, 0.0, 3600.0, None, None]
+    assert [seconds_of(text) for text in ("5", " 0 ", "2.5", "99999", "1.2.3", ".", None)] == [
+        5.0, 0.0, 2.5, 3600.0, None, None, None
+    ]  # fmt: skip
     assert seconds_of("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
     later = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=60)
     assert 50 < (seconds_of(later.strftime("%a, %d %b %Y %H:%M:%S GMT")) or 0) <= 60
