@@ -91,8 +91,8 @@ def _jdbc(config: Mapping[str, str]) -> _Paths:
 
 
 def _http(config: Mapping[str, str]) -> _Paths:
-    from runtime.connectors.http.manifest import MANIFEST
-    from runtime.connectors.http.manifest_text import manifest_path
+    from runtime.connectors.http.source.manifest.text import manifest_path
+    from runtime.connectors.http.source.manifest.translation import MANIFEST
 
     if (value := config.get(MANIFEST)) and (path := manifest_path(value)):
         yield MANIFEST, path

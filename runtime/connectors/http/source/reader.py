@@ -11,12 +11,12 @@ from typing import Any
 from runtime.api.errors import ConnectError
 from runtime.connectors.http.endpoint import HttpEndpoint, HttpReply
 from runtime.connectors.http.failures import RejectedError, RetryPolicy, TemporaryError
-from runtime.connectors.http.inference import SCHEMA_LEVEL, Inference
-from runtime.connectors.http.positions import Positions
 from runtime.connectors.http.settings import EndpointSettings
-from runtime.connectors.http.source_config import INFER, INTERVAL, MISSING, SAMPLE, SCHEMA, SKIP, TOPIC
-from runtime.connectors.http.stream import Stream
-from runtime.connectors.http.walk import Rows, Walk
+from runtime.connectors.http.source.config import INFER, INTERVAL, MISSING, SAMPLE, SCHEMA, SKIP, TOPIC
+from runtime.connectors.http.source.inference import SCHEMA_LEVEL, Inference
+from runtime.connectors.http.source.positions import Positions
+from runtime.connectors.http.source.stream import Stream
+from runtime.connectors.http.source.walk import Rows, Walk
 
 _VANISHED = (404, 410)
 _BATCH = 2000  # records of one batch

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runtime.api.errors import ConnectError
-from runtime.connectors.http.source import HttpSourceConnector
+from runtime.connectors.http.source.connector import HttpSourceConnector
 from tests.support.servers.http_endpoint import Answer, HttpTestServer, Received, http_server
 from tests.support.tasks.http_source import COMMON, check_every_restart, ids, source, take
 from tests.support.tasks.task_contexts import StoredOffsets

@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.connectors.http.manifest import stream_configs
-from runtime.connectors.http.manifest_fields import AUTH, MAPS, STREAM
-from runtime.connectors.http.source import HttpSourceConnector
-from runtime.connectors.http.source_task import HttpSourceTask
+from runtime.connectors.http.source.connector import HttpSourceConnector
+from runtime.connectors.http.source.manifest.fields import AUTH, MAPS, STREAM
+from runtime.connectors.http.source.manifest.translation import stream_configs
+from runtime.connectors.http.source.task import HttpSourceTask
 from tests.support.servers.http_endpoint import Answer, Received, http_server
 from tests.support.tasks.http_source import ids, take
 from tests.support.tasks.task_contexts import StoredOffsets, started
@@ -120,7 +120,7 @@ def test_each_field_stands_for_a_key(form: str, tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_documentation_is_valid() -> None:
-    page = Path(__file__).parents[5] / "docs" / "connectors" / "http.md"
+    page = Path(__file__).parents[6] / "docs" / "connectors" / "http.md"
     (example,) = re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL)
     values = HttpSourceConnector().validate({"http.manifest": example, "http.auth.token": "t0ken"})
     assert [error for value in values for error in value.errors] == []

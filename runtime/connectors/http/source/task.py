@@ -10,10 +10,10 @@ from concurrent.futures import wait as wait_for
 
 from runtime.api.data.record import SourceRecord
 from runtime.api.task import SourceTask
-from runtime.connectors.http.positions import Positions
-from runtime.connectors.http.source_config import stream_settings
-from runtime.connectors.http.stream_reader import StreamReader
-from runtime.connectors.http.stream_records import StreamRecords
+from runtime.connectors.http.source.config import stream_settings
+from runtime.connectors.http.source.positions import Positions
+from runtime.connectors.http.source.reader import StreamReader
+from runtime.connectors.http.source.records import StreamRecords
 
 _WAIT = 0.2  # seconds that poll() waits for a response
 _LONGEST_IDLE = 0.5  # seconds between two polls

@@ -12,8 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.api.errors import ConfigError
-from runtime.connectors.http.manifest_fields import AUTH, REQUEST, STREAM, Entry, entries, mapping, scalar, unknown
-from runtime.connectors.http.manifest_text import Document, read_manifest
+from runtime.connectors.http.source.manifest.fields import (
+    AUTH,
+    REQUEST,
+    STREAM,
+    Entry,
+    entries,
+    mapping,
+    scalar,
+    unknown,
+)
+from runtime.connectors.http.source.manifest.text import Document, read_manifest
 from runtime.connectors.http.templates import TextTemplate
 
 MANIFEST, STREAMS, NAME = "http.manifest", "http.manifest.streams", "http.stream"

@@ -12,8 +12,8 @@ import orjson
 from runtime.api.errors import ConnectError
 from runtime.connectors.http.endpoint import HttpReply, with_parameters
 from runtime.connectors.http.failures import TemporaryError, wait_of
-from runtime.connectors.http.json_body import JsonBody, is_rate_limit
 from runtime.connectors.http.json_values import JsonPointer, NoValueError
+from runtime.connectors.http.source.json_body import JsonBody, is_rate_limit
 from runtime.connectors.http.templates import TextTemplate, as_text
 
 PageToken = str | int | None

@@ -11,7 +11,7 @@ import pytest
 
 from runtime.api.connector import ExactlyOnceSupport
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.connectors.http.source import HttpSourceConnector
+from runtime.connectors.http.source.connector import HttpSourceConnector
 from tests.support.servers.http_endpoint import Answer, Received, http_server
 from tests.support.tasks.http_source import COMMON, ids, source, take
 from tests.support.tasks.task_contexts import StoredOffsets

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.errors import ConnectError
-from runtime.connectors.http.json_body import JsonBody
 from runtime.connectors.http.json_values import JsonPointer, NoValueError
-from runtime.connectors.http.manifest import NAME
-from runtime.connectors.http.pages import (
+from runtime.connectors.http.settings import prefixed
+from runtime.connectors.http.source.json_body import JsonBody
+from runtime.connectors.http.source.manifest.translation import NAME
+from runtime.connectors.http.source.pages import (
     CURSOR_NAME,
     PARENT_NAME,
     Cursor,
@@ -21,9 +22,8 @@ from runtime.connectors.http.pages import (
     PaginationKind,
     Values,
 )
-from runtime.connectors.http.settings import prefixed
-from runtime.connectors.http.slices import Slices
-from runtime.connectors.http.stream_config import (
+from runtime.connectors.http.source.slices import Slices
+from runtime.connectors.http.source.stream_config import (
     BODY,
     CURSOR,
     CURSOR_INITIAL,
@@ -45,7 +45,7 @@ from runtime.connectors.http.stream_config import (
     slices_of,
     stream_keys,
 )
-from runtime.connectors.http.traversal import Traversal
+from runtime.connectors.http.source.traversal import Traversal
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Conf
 from runtime.api.errors import ConfigError
 from runtime.connectors.config_keys import TOPIC_KEY
 from runtime.connectors.http.json_values import check_pointers
-from runtime.connectors.http.manifest import MANIFEST, NAME, STREAMS, stream_configs
 from runtime.connectors.http.settings import (
     add_conflicts,
     choice_key,
@@ -19,10 +18,11 @@ from runtime.connectors.http.settings import (
     text_key,
     title,
 )
-from runtime.connectors.http.stream_config import (
+from runtime.connectors.http.source.manifest.translation import MANIFEST, NAME, STREAMS, stream_configs
+from runtime.connectors.http.source.stream_checks import add_stream_conflicts
+from runtime.connectors.http.source.stream_config import (
     PARENT,
     STREAM,
-    add_stream_conflicts,
     page_keys,
     request_keys,
     slice_keys,

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.serialization import (
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import ConfigError, ConnectError, RetriableError
 from runtime.connectors.http.failures import RejectedError, TemporaryError, raise_for_status, seconds_of
-from runtime.connectors.http.sink import HttpSinkConnector, HttpSinkTask
+from runtime.connectors.http.sink.connector import HttpSinkConnector, HttpSinkTask
 from tests.support.servers.certificates import make_stores
 from tests.support.servers.http_endpoint import Answer, Received, http_server
 from tests.support.tasks.task_contexts import DeadLetterList, TaskSinkContext

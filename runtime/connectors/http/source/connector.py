@@ -9,11 +9,11 @@ from runtime.api.config.definition import ConfigValue
 from runtime.api.connector import ExactlyOnceSupport, SourceConnector, group_partitions
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, Partition
-from runtime.connectors.http.inference import SCHEMA_LEVEL, type_in
-from runtime.connectors.http.manifest import MANIFEST, STREAMS, stream_configs
-from runtime.connectors.http.source_config import INFER, SCHEMA, SOURCE_KEYS, source_values, stream_settings
-from runtime.connectors.http.source_task import HttpSourceTask
-from runtime.connectors.http.stream import Stream
+from runtime.connectors.http.source.config import INFER, SCHEMA, SOURCE_KEYS, source_values, stream_settings
+from runtime.connectors.http.source.inference import SCHEMA_LEVEL, type_in
+from runtime.connectors.http.source.manifest.translation import MANIFEST, STREAMS, stream_configs
+from runtime.connectors.http.source.stream import Stream
+from runtime.connectors.http.source.task import HttpSourceTask
 
 
 class HttpSourceConnector(SourceConnector):

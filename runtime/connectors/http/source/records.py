@@ -10,12 +10,12 @@ from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.schema import OPTIONAL_STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import ConnectError
-from runtime.connectors.http.inference import Inference
 from runtime.connectors.http.json_values import JsonPointer
-from runtime.connectors.http.source_config import KEY, PARENT_FIELDS, TOPIC
-from runtime.connectors.http.stream import parent_value
+from runtime.connectors.http.source.config import KEY, PARENT_FIELDS, TOPIC
+from runtime.connectors.http.source.inference import Inference
+from runtime.connectors.http.source.stream import parent_value
+from runtime.connectors.http.source.walk import Rows
 from runtime.connectors.http.templates import as_text
-from runtime.connectors.http.walk import Rows
 
 
 class StreamRecords:
