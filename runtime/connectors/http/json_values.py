@@ -88,5 +88,8 @@ def check_pointer(name: str, value: Any) -> None:
 
 def check_pointers(name: str, value: Any) -> None:
     """A validator of keys that hold one or several JSON pointers with commas between them."""
-    for pointer in value.split(",") if isinstance(value, str) else [value]:
-        check_pointer(name, pointer.strip() if isinstance(pointer, str) else pointer)
+    for pointer in value.split(","):
+        check_pointer(name, pointer.strip())
+    names = [pointer.rpartition("/")[2].strip() for pointer in value.split(",")]
+    if len(names) != len(set(names)):
+        raise ConfigError(f"Invalid value {value} for configuration {name}: the fields of the key need different names")

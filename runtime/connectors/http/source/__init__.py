@@ -7,5 +7,5 @@ task.py, reader.py            the task: requests of each stream, one after anoth
 stream.py, pages.py           a stream as configured: its requests, and the pages in their responses
 walk.py, traversal.py         the way through pages, slices and parents, and the position on it
 positions.py                  positions as offsets
-records.py, inference.py      records of Kafka, and the schema of their values
+records.py, inference.py      records of Kafka, and the schema of their values; parent_fields.py: fields of parents
 """

@@ -44,6 +44,14 @@ class StreamConfig:
         """Sets a key."""
         self.config[entry.key], self.paths[entry.key] = entry.value, entry.path
 
+    def override(self, own: Mapping[str, str]) -> None:
+        """Sets keys of the connector; those of parents only for a stream that has one."""
+        has_parent = "http.parent.url" in self.config
+        for key, value in own.items():
+            if has_parent or not key.startswith("http.parent."):
+                self.config[key] = value
+                self.paths.pop(key, None)
+
     def described(self, key: str, error: str) -> str:
         """An error of a key in terms of the manifest."""
         names = {item.key: name for name, item in {**AUTH, **STREAM}.items()}
@@ -70,8 +78,7 @@ def stream_configs(config: Mapping[str, str]) -> dict[str, StreamConfig]:
             raise unknown(name, f"the stream {name} in {STREAMS}", list(streams))
     own = {key: value for key, value in config.items() if key not in (MANIFEST, STREAMS)}
     for name in wanted:
-        streams[name].config.update(own)
-        streams[name].paths = {key: path for key, path in streams[name].paths.items() if key not in own}
+        streams[name].override(own)
     return {name: streams[name] for name in wanted}
 
 

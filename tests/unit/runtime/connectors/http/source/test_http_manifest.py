@@ -136,6 +136,11 @@ def test_keys_of_the_connector_take_precedence() -> None:
     assert {(s.config["http.auth.token"], s.config["http.poll.interval.ms"]) for s in configs.values()} == {
         ("secret", "1000")
     }
+    config["http.parent.missing"] = "skip"
+    configs = stream_configs(config)
+    assert configs["issues"].config["http.parent.missing"] == "skip"
+    assert "http.parent.missing" not in configs["repositories"].config
+    assert not any(value.errors for value in HttpSourceConnector().validate(config))
 
 
 def test_the_streams_are_spread_over_the_tasks() -> None:

@@ -314,6 +314,7 @@ def test_altered_offsets_are_checked(offset: Mapping[str, Any]) -> None:
         ({"http.parameter.since": "${nope}"}, "http.url"),
         ({"http.url": "https://x/${cursor}", "http.cursor.pointer": "/id"}, "http.cursor.initial"),
         ({"http.pagination.size.parameter": "limit"}, "http.pagination.size"),
+        ({"http.key.pointer": "/a/id, /b/id"}, "http.key.pointer"),
         ({"http.pagination.resume.pointer": "/next"}, "http.pagination.resume.pointer"),
         ({**paged("token"), **CURSOR, "http.pagination.resume.pointer": "/next"}, "http.pagination.resume.pointer"),
         ({"topic": ""}, "topic"),
