@@ -88,9 +88,12 @@ class Pagination:
         size_parameter: str | None,
         body: JsonBody | None = None,
         base: str | None = None,
+        prefix: str = "http.",
     ) -> None:
         """`url` and `parameters` may contain placeholders; the other arguments are the configuration keys. A `url` that
-        begins with a field of the parent may be relative to `base`, the URL of the parents."""
+        begins with a field of the parent may be relative to `base`, the URL of the parents. `prefix`: of the keys, for
+        errors."""
+        self._prefix = prefix
         self._base = base if url.startswith(f"${{{PARENT_NAME}") else None
         self._url = TextTemplate(url, whole=self._base is not None)
         self._parameters = {name: TextTemplate(text, encoded=False) for name, text in parameters.items()}
@@ -188,7 +191,7 @@ class Pagination:
         try:
             records = self._records.find(document)
         except NoValueError as error:
-            raise ConnectError(f"{error} (http.records.pointer)") from None
+            raise ConnectError(f"{error} ({self._prefix}records.pointer)") from None
         if records is None:
             return []
         return records if isinstance(records, list) else [records]

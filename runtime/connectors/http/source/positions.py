@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -60,4 +61,5 @@ class SourcePositions:
 
 
 def _key(partition: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(partition, option=orjson.OPT_SORT_KEYS)
+    """A digest, since the partitions of many parents are kept: together with an offset it takes half a kilobyte."""
+    return hashlib.blake2b(orjson.dumps(partition, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()

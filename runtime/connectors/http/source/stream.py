@@ -80,6 +80,7 @@ class Stream:
             settings[SIZE_PARAMETER],
             None if settings[BODY] is None else JsonBody(settings[BODY]),
             parent.origin if parent else None,
+            prefix,
         )
         return cls(
             config.get(NAME),

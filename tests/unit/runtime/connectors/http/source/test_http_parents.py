@@ -246,6 +246,16 @@ def test_unchanged_records_of_a_parent_are_not_read_again() -> None:
             wait_until(lambda: not task.poll() and tags[-2:] == ['"/a"', '"/b"'], 10, "requests with the ETags")
 
 
+def test_errors_name_the_keys_of_the_parents() -> None:
+    config = {"http.parent.records.pointer": "/rows"}
+    with (
+        http_server(lambda request: (200, {}, {"items": []})) as server,
+        source(url(server), **parents(server), **config) as task,
+        pytest.raises(ConnectError, match=r"no value at /rows \(http\.parent\.records\.pointer\)"),
+    ):
+        take(task, 1)
+
+
 def test_a_field_that_the_parents_do_not_have_fails_the_task() -> None:
     with (
         http_server(Repositories(**API)) as server,
