@@ -38,7 +38,11 @@ class TemporaryError(EndpointError):
 
 
 class RejectedError(EndpointError):
-    """The endpoint refused the content of a request."""
+    """The endpoint refused the content of a request. `status`: that of the response."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ def raise_for_status(request: str, status: int, headers: Mapping[str, str], text
         raise EndpointError(f"{message}. Check http.auth.type and the credentials")
     if status < 400:
         raise EndpointError(f"{message}: the redirect is not followed. Check http.url")
-    raise RejectedError(message)
+    raise RejectedError(message, status)
 
 
 def wait_of(headers: Mapping[str, str], limited: bool) -> float | None:

@@ -43,6 +43,11 @@ class JsonPointer:
         self._text = text
         self._parts = [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:]]
 
+    @classmethod
+    def of_path(cls, path: str) -> JsonPointer:
+        """From names of fields with dots between them, such as `owner.login`."""
+        return cls("/" + path.replace("~", "~0").replace("/", "~1").replace(".", "/"))
+
     def __str__(self) -> str:
         return self._text
 

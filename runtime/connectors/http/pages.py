@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
@@ -22,8 +22,11 @@ PageToken = str | int | None
 Cursor = str | int | float | bool | None
 
 
-CURSOR_NAME, PAGE_NAME = "cursor", "page"
-"""The placeholders."""
+CURSOR_NAME, PAGE_NAME, PARENT_NAME = "cursor", "page", "parent."
+"""The placeholders; PARENT_NAME is the beginning of those for fields of the parent."""
+
+Values = Mapping[str, Any]
+"""The values of placeholders by name; None or missing: no value."""
 
 _SNIPPET = 300  # characters of a response in a message
 
@@ -39,7 +42,15 @@ class PaginationKind(StrEnum):
     OFFSET = "offset"
 
 
-_COUNTED = (PaginationKind.PAGE, PaginationKind.OFFSET)
+COUNTED = (PaginationKind.PAGE, PaginationKind.OFFSET)
+
+
+class PageRequest(NamedTuple):
+    """The request for a page."""
+
+    method: str
+    url: str
+    body: bytes | None
 
 
 class JsonPage(NamedTuple):
@@ -64,9 +75,12 @@ class Pagination:
         size: int,
         size_parameter: str | None,
         body: JsonBody | None = None,
+        base: str | None = None,
     ) -> None:
-        """`url` and `parameters` may contain `${cursor}`; the other arguments are the configuration keys."""
-        self._url = TextTemplate(url)
+        """`url` and `parameters` may contain placeholders; the other arguments are the configuration keys. A `url` that
+        begins with a field of the parent may be relative to `base`, the URL of the parents."""
+        self._base = base if url.startswith(f"${{{PARENT_NAME}") else None
+        self._url = TextTemplate(url, whole=self._base is not None)
         self._parameters = {name: TextTemplate(text, encoded=False) for name, text in parameters.items()}
         self.kind = kind
         self._records, self._next = records, next_page
@@ -75,34 +89,46 @@ class Pagination:
         self._size, self._size_parameter = size, size_parameter
         self._body = body
 
-    def request_url(self, cursor: Cursor, page: PageToken) -> str:
-        """The URL of a page. Parameters with `${cursor}` are omitted without a cursor."""
+    @property
+    def names(self) -> frozenset[str]:
+        """The placeholders in URL, parameters and body."""
+        templates = (self._url, *self._parameters.values())
+        return frozenset(name for template in templates for name in template.names) | (
+            self._body.names if self._body else frozenset()
+        )
+
+    def request(self, values: Values, page: PageToken) -> PageRequest:
+        """The request for a page: POST with a body, GET without. Parameters with a placeholder that has no value are
+        omitted."""
+        url = self._request_url(values, page)
+        if self._body is None:
+            return PageRequest("GET", url, None)
+        return PageRequest("POST", url, self._body.fill({**values, PAGE_NAME: self._token(page)}))
+
+    def _request_url(self, values: Values, page: PageToken) -> str:
         if self.kind in (PaginationKind.LINK, PaginationKind.NEXT_URL) and page is not None:
             return str(page)
         parameters = {
-            name: template.fill(lambda _: cursor)
+            name: template.fill(values.__getitem__)
             for name, template in self._parameters.items()
-            if not template.names or cursor is not None
+            if all(values.get(placeholder) is not None for placeholder in template.names)
         }
         if self._size_parameter:
             parameters[self._size_parameter] = str(self._size)
         token = self._token(page)
         if token is not None and not (self._body and PAGE_NAME in self._body.names):
             parameters[self._parameter] = as_text(token)
-        return with_parameters(self._url.fill(lambda _: cursor), parameters)
+        return with_parameters(self._absolute(self._url.fill(values.__getitem__)), parameters)
 
-    def request_body(self, cursor: Cursor, page: PageToken) -> bytes | None:
-        """The body of the request for a page, which is sent with POST; None for GET."""
-        if self._body is None:
-            return None
-        return self._body.fill({CURSOR_NAME: cursor, PAGE_NAME: self._token(page)})
+    def _absolute(self, url: str) -> str:
+        return url if self._base is None else urljoin(self._base, url)
 
     def _token(self, page: PageToken) -> PageToken:
-        return self._first if page is None and self.kind in _COUNTED else page
+        return self._first if page is None and self.kind in COUNTED else page
 
-    def page_of(self, reply: HttpReply, url: str, page: PageToken) -> JsonPage:
-        """The page in a response. ConnectError if it does not have the configured form, TemporaryError for a rate limit
-        of GraphQL."""
+    def page_of(self, reply: HttpReply, url: str, page: PageToken, clean: Callable[[str], str]) -> JsonPage:
+        """The page in a response. `clean` removes credentials from the URL of the next one. ConnectError if it does not
+        have the configured form, TemporaryError for a rate limit of GraphQL."""
         if not reply.content.strip():
             return JsonPage([], None)
         try:
@@ -116,13 +142,15 @@ class Pagination:
             raise ConnectError(message)
         records = self._records_of(document)
         following = self._following(reply, document, url, page, len(records))
+        if following is not None and self.kind in (PaginationKind.LINK, PaginationKind.NEXT_URL):
+            following = clean(str(following))
         if following is not None and following == page:
             raise ConnectError("The response names its own page as the next one")
         return JsonPage(records, following)
 
     def is_token(self, value: object) -> bool:
         """Whether a value is a possible token of a page."""
-        if self.kind in _COUNTED:
+        if self.kind in COUNTED:
             return isinstance(value, int) and not isinstance(value, bool) and value >= 0
         return self.kind is not PaginationKind.NONE and isinstance(value, str) and value != ""
 
@@ -139,7 +167,7 @@ class Pagination:
         if self.kind is PaginationKind.LINK:
             link = reply.links.get("next")
             return None if link is None else urljoin(url, link)
-        if self.kind in _COUNTED:
+        if self.kind in COUNTED:
             if count == 0 or count < self._size:
                 return None
             current = self._first if page is None else int(page)

@@ -169,9 +169,9 @@ class EndpointSettings:
     headers: Mapping[str, str]
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], config: Mapping[str, str]) -> EndpointSettings:
-        """From parsed settings and the configuration with its `http.header.` keys."""
-        return cls(settings[URL], settings, prefixed(config, HEADER_PREFIX))
+    def of(cls, settings: Mapping[str, Any], config: Mapping[str, str], url: str | None = None) -> EndpointSettings:
+        """From parsed settings and the configuration with its `http.header.` keys; `url` instead of `http.url`."""
+        return cls(url or settings[URL], settings, prefixed(config, HEADER_PREFIX))
 
     @property
     def secrets(self) -> list[str]:
@@ -179,7 +179,8 @@ class EndpointSettings:
         recognize a secret of which only the beginning is left."""
         passwords = [value.value for value in self.settings.values() if isinstance(value, Password) and value.value]
         headers = [value for name, value in self.headers.items() if not name.lower().startswith(_PLAIN_HEADERS)]
-        return [*passwords, *headers, *secrets_in_url(self.url)]
+        urls = [value for name, value in self.settings.items() if name.endswith(".url") and isinstance(value, str)]
+        return [*passwords, *headers, *(secret for url in urls for secret in secrets_in_url(url))]
 
 
 def prefixed(config: Mapping[str, str], prefix: str) -> dict[str, str]:

@@ -4,49 +4,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from runtime.api.connector import ExactlyOnceSupport
-from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.connectors.http.source import HttpSourceConnector, HttpSourceTask
+from runtime.connectors.http.source import HttpSourceConnector
 from tests.support.servers.http_endpoint import Answer, Received, http_server
-from tests.support.tasks.task_contexts import StoredOffsets, started
+from tests.support.tasks.http_source import COMMON, ids, source, take
+from tests.support.tasks.task_contexts import StoredOffsets
 from tests.support.waiting import wait_until
 
-COMMON = {"topic": "t", "http.poll.interval.ms": "20", "http.retry.backoff.ms": "10"}
 CURSOR = {"http.cursor.pointer": "/id", "http.parameter.since": "${cursor}"}
 
 
 def item(n: int) -> dict[str, Any]:
     return {"id": n, "name": f"item {n}"}
-
-
-@contextmanager
-def source(url: str, offsets: StoredOffsets | None = None, /, **config: str) -> Iterator[HttpSourceTask]:
-    """A started task."""
-    task = started(HttpSourceTask(), {"http.url": url, **COMMON, **config}, offsets)
-    try:
-        yield task
-    finally:
-        task.stop()
-
-
-def take(task: HttpSourceTask, count: int) -> list[SourceRecord]:
-    """The next records."""
-    found: list[SourceRecord] = []
-    until = time.monotonic() + 10
-    while len(found) < count and time.monotonic() < until:
-        found += task.poll() or ()
-    return found
-
-
-def ids(records: list[SourceRecord]) -> list[int]:
-    return [record.value["id"] for record in records]
 
 
 class Catalog:
