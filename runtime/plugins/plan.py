@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 
 from runtime.api.errors import ConfigError
 from runtime.model.environment import Environment
+from runtime.plugins.functions import function_modules
 from runtime.plugins.plugin import Plugin, PluginType
 from runtime.plugins.registry import CONNECTORS, PluginRegistry
 from runtime.plugins.versions import mismatch, satisfies
+from runtime.transforms.python_udf.reference import FUNCTION, PYTHON_UDF
 
 _VERSION = ".plugin.version"
 _CONVERTERS = {
@@ -115,7 +117,12 @@ def _parts(config: Mapping[str, str | None], registry: PluginRegistry) -> Iterat
     for key, kind in _CHAIN.items():
         for alias in (config.get(key) or "").split(","):
             prefix = f"{key}.{alias.strip()}"
-            yield _part(f"{prefix}.type", f"{prefix}.plugin.version", kind, config, registry)
+            part = _part(f"{prefix}.type", f"{prefix}.plugin.version", kind, config, registry)
+            yield part
+            if any(plugin.cls == PYTHON_UDF for plugin in part.candidates):
+                key_of_function = f"{prefix}.{FUNCTION}"
+                text = (config.get(key_of_function) or "").strip()
+                yield _Part(key_of_function, text, function_modules(text, registry))
 
 
 def _part(

@@ -46,6 +46,7 @@ class ModuleSource:
     aliases: dict[str, str] = field(default_factory=dict)  # names assigned from other names
     constants: dict[str, Version] = field(default_factory=dict)
     exported: tuple[str, ...] | None = None  # __all__
+    bound: dict[str, None] = field(default_factory=dict)  # all names, also of functions and assigned ones
 
     @property
     def names(self) -> list[str]:
@@ -73,6 +74,7 @@ def _read(path: Path, name: str, is_package: bool, size: int, changed: int) -> M
     package = name if is_package else name.rpartition(".")[0]
     for statement in _statements(tree.body):
         _add(source, statement, package)
+        source.bound.update(dict.fromkeys(_bound(statement)))
     return source
 
 
@@ -111,6 +113,19 @@ def _add(source: ModuleSource, statement: ast.stmt, package: str) -> None:
             _assign(source, name, value)
         case _:
             pass
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement binds, except with a star."""
+    match statement:
+        case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            yield name
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in names)
+        case _:
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    yield node.id
 
 
 def _assign(source: ModuleSource, name: str, value: ast.expr) -> None:
