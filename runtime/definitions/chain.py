@@ -12,6 +12,7 @@ from runtime.definitions.converters import FixedRecommender
 from runtime.definitions.findings import Findings
 from runtime.definitions.messages import ABSTRACT_CLASS, NON_PLUGIN_CLASSES, not_an_interface, unknown_class_hint
 from runtime.definitions.plugin_code import creation_problem, load_problem, own_keys
+from runtime.plugins.functions import function_problem
 from runtime.plugins.registry import Plugin, PluginRegistry, PluginType
 from runtime.plugins.versions import mismatch
 from runtime.transforms.bundled import ABSTRACT
