@@ -62,7 +62,7 @@ def fleet(bench: Bench, side: str, runs: int) -> dict[str, float]:
                     str(iceberg_plugin()),
                 ]
             )
-            postgres = Postgres({"wal_level": "logical"})
+            postgres = Postgres({"wal_level": "logical", "max_connections": "500"})
         except (PackageMissing, InstallError) as missing:
             raise Refused(str(missing)) from None
         stack.callback(postgres.remove)
