@@ -1,4 +1,4 @@
-"""The positions of a task by source partition: those that were committed before, and those reached since."""
+"""The offsets of a task by source partition: those that were committed before, and those reached since."""
 
 from __future__ import annotations
 
@@ -14,13 +14,19 @@ _NOTHING = Traversal().offset()
 
 
 class Positions:
-    """Positions that were reached are remembered: they may not be committed yet when a partition is read again."""
+    """Offsets that were reached are remembered: they may not be committed yet when a partition is read again."""
 
     def __init__(self, reader: OffsetReader, add: Callable[[Sequence[tuple[Partition, Offset]]], None]) -> None:
         """`add` commits offsets that no record has."""
         self._reader, self._add = reader, add
         self._known: dict[bytes, Offset | None] = {}
         self._moved: dict[bytes, tuple[Partition, Offset]] = {}
+
+    def apart(self) -> Positions:
+        """A copy whose offsets are not committed."""
+        made = Positions(self._reader, lambda offsets: None)
+        made._known.update(self._known)
+        return made
 
     def load(self, partitions: Sequence[Partition]) -> None:
         """Reads the committed offsets of partitions that are not known yet, all in one request."""
@@ -34,21 +40,20 @@ class Positions:
         self.load([partition])
         return self._known[_key(partition)]
 
-    def reached(self, partition: Partition, position: Traversal) -> None:
-        """A position that a record has as its offset."""
+    def reached(self, partition: Partition, offset: Offset) -> None:
+        """An offset that a record has."""
         key = _key(partition)
-        self._known[key] = position.offset()
+        self._known[key] = offset
         self._moved.pop(key, None)
 
-    def moved(self, partition: Partition, position: Traversal) -> None:
-        """A position that no record has, committed after the records polled so far."""
-        offset = position.offset()
+    def moved(self, partition: Partition, offset: Offset) -> None:
+        """An offset that no record has, committed with the records polled so far."""
         if (self.offset(partition) or _NOTHING) != offset:
-            self.reached(partition, position)
+            self.reached(partition, offset)
             self._moved[_key(partition)] = (partition, offset)
 
     def commit(self) -> None:
-        """Requests the commit of positions that no record has."""
+        """Requests the commit of offsets that no record has."""
         if self._moved:
             self._add(list(self._moved.values()))
             self._moved = {}

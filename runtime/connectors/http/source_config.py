@@ -27,6 +27,8 @@ from runtime.connectors.http.stream_config import (
 )
 
 TOPIC, INTERVAL, KEY = "topic", "http.poll.interval.ms", "http.key.pointer"
+SCHEMA, SAMPLE = "http.value.schema", "http.value.schema.sample"
+NONE, INFER = "none", "infer"
 MISSING = "http.parent.missing"
 SKIP, FAIL = "skip", "fail"
 
@@ -38,6 +40,10 @@ SOURCE_KEYS = ConfigDef(
         TOPIC_KEY,
         *_REQUEST,
         number_key(INTERVAL, 60_000, 10, "Time between the last page of a poll and the next poll."),
+        choice_key(SCHEMA, (NONE, INFER), NONE, "`infer` gives values a schema, which is inferred from the records and "
+             "widened when others need it; `none` leaves them as plain JSON."),
+        number_key(SAMPLE, 1000, 0, "Records from which the schema is inferred before the first one is written; their "
+             "pages are requested twice."),
         text_key(KEY, "JSON pointer to the key in a record; without it, records have no key.", check_pointer),
     ),
     *grouped("Pagination", 1, *page_keys(STREAM)),

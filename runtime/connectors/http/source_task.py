@@ -15,6 +15,7 @@ from runtime.api.data.record import SourceRecord
 from runtime.api.data.schema import OPTIONAL_STRING_SCHEMA
 from runtime.api.errors import ConnectError
 from runtime.api.task import SourceTask
+from runtime.connectors.http.inference import Inference
 from runtime.connectors.http.json_values import JsonPointer, NoValueError
 from runtime.connectors.http.positions import Positions
 from runtime.connectors.http.source_config import KEY, TOPIC, source_settings
@@ -58,8 +59,9 @@ class HttpSourceTask(SourceTask):
             wait_for([reader.response], _WAIT, FIRST_COMPLETED)
             rows = reader.advance()
         self.idle_poll = min(max(reader.wait, 0.01), _LONGEST_IDLE)
+        batch = None if rows is None else self._batch(rows, reader.inference)
         self._positions.commit()
-        return None if rows is None else self._batch(rows)
+        return batch
 
     def stop(self) -> None:
         if self._executor is not None:
@@ -67,13 +69,13 @@ class HttpSourceTask(SourceTask):
         if self._reader is not None:
             self._reader.close()
 
-    def _batch(self, rows: Rows) -> SourceBatch:
+    def _batch(self, rows: Rows, inference: Inference | None) -> SourceBatch:
         positions = rows.positions
         batch = SourceBatch(
             rows.partition,
             lambda n: positions[n].offset(),
             self._topic,
-            ValueBatch(None, rows.rows),
+            ValueBatch(None, rows.rows) if inference is None else inference.convert(rows.rows),
             int(time.time() * 1000),
         )
         if self._key is not None:

@@ -92,12 +92,11 @@ class Stream:
     def partition(self, values: Values) -> dict[str, Any]:
         """The source partition for a parent with these values: the URL without its query, and the values. That of a
         parent stream also has its level, since it is the position of a child in it."""
-        level = self.prefix.removeprefix(STREAM).rstrip(".")
-        return {
-            "url": self.url.partition("?")[0].partition("#")[0],
-            **({"level": level} if level else {}),
-            **{name: values[name] for name in self.names},
-        }
+        return {**self.partition_of(self.prefix.removeprefix(STREAM).rstrip(".")), **{n: values[n] for n in self.names}}
+
+    def partition_of(self, level: str) -> dict[str, Any]:
+        """The source partition of all parents at a level; empty: of the stream itself."""
+        return {"url": self.url.partition("?")[0].partition("#")[0], **({"level": level} if level else {})}
 
     def check_partition(self, partition: Mapping[str, Any]) -> Stream | None:
         """The stream of the ancestry to which a source partition belongs; None if it belongs to none."""

@@ -11,9 +11,10 @@ from typing import Any
 from runtime.api.errors import ConnectError
 from runtime.connectors.http.endpoint import HttpEndpoint, HttpReply
 from runtime.connectors.http.failures import RejectedError, RetryPolicy, TemporaryError
+from runtime.connectors.http.inference import SCHEMA_LEVEL, Inference
 from runtime.connectors.http.positions import Positions
 from runtime.connectors.http.settings import EndpointSettings
-from runtime.connectors.http.source_config import INTERVAL, MISSING, SKIP
+from runtime.connectors.http.source_config import INFER, INTERVAL, MISSING, SAMPLE, SCHEMA, SKIP, TOPIC
 from runtime.connectors.http.stream import Stream
 from runtime.connectors.http.walk import Rows, Walk
 
@@ -47,6 +48,13 @@ class StreamReader:
         self._executor, self._clock = executor, clock
         self._endpoint = HttpEndpoint(EndpointSettings.of(settings, config, stream.origin), 1)
         self._walk = Walk(stream, positions, self._endpoint.without_secrets, now)
+        self.inference: Inference | None = None
+        self._sample: Walk | None = None  # reads the first pages, for the schema only
+        self._wanted = settings[SAMPLE]  # records of the sample
+        if settings[SCHEMA] == INFER:
+            self.inference = Inference(stream.partition_of(SCHEMA_LEVEL), settings[TOPIC], positions)
+            if self._wanted and not self.inference.is_known:
+                self._sample = Walk(stream, positions.apart(), self._endpoint.without_secrets, now)
         self._attempts, self._due = 0, clock()
         self.response: Future[Reply] | None = None
 
@@ -65,23 +73,39 @@ class StreamReader:
             response, self.response = self.response, None
             self._receive(response)
         rows = None
-        if self.response is None and not self._walk.ended and not self._walk.needs_page:
-            rows = self._walk.take(_BATCH)
-            self._end_poll()
+        if self.response is None and not self._current.ended and not self._current.needs_page:
+            rows = self._take()
         if self.response is None and self.wait == 0:
             self._continue()
         return rows
 
+    @property
+    def _current(self) -> Walk:
+        return self._walk if self._sample is None else self._sample
+
+    def _take(self) -> Rows | None:
+        rows = self._current.take(_BATCH)
+        if self._sample is None or self.inference is None:
+            self._end_poll()
+            return rows
+        self.inference.observe(rows.rows)
+        self._wanted -= len(rows.rows)
+        if self._wanted <= 0:
+            self._sample = None
+        else:
+            self._end_poll()
+        return None
+
     def _continue(self) -> None:
         """Sends the next request, of a new poll if the last one has ended."""
-        if self._walk.ended:
-            self._walk.begin()
+        if self._current.ended:
+            self._current.begin()
             self._end_poll()
-        if self._walk.needs_page:
+        if self._current.needs_page:
             self._send()
 
     def _send(self) -> None:
-        request, conditions = self._walk.request()
+        request, conditions = self._current.request()
         headers = {"Accept": "application/json", **conditions}
         if request.body is not None:
             headers["Content-Type"] = "application/json"
@@ -93,21 +117,24 @@ class StreamReader:
     def _receive(self, response: Future[Reply]) -> None:
         try:
             url, reply = response.result()
-            self._walk.receive(reply, url)
+            self._current.receive(reply, url)
         except TemporaryError as error:
             self._failed(error)
             return
         except RejectedError as error:
-            if not (self._skips and self._walk.is_child and error.status in _VANISHED):
+            if not (self._skips and self._current.is_child and error.status in _VANISHED):
                 raise
             _log.warning("%s: the parent, or its records, do not exist any more; continues with the next one", error)
-            self._walk.vanished()
+            self._current.vanished()
         self._attempts = 0
         self._end_poll()
 
     def _end_poll(self) -> None:
-        if self._walk.ended:
+        if not self._current.ended:
+            return
+        if self._sample is None:
             self._due = self._clock() + self._interval
+        self._sample = None
 
     def _failed(self, error: TemporaryError) -> None:
         self._attempts += 1

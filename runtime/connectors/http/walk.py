@@ -56,12 +56,12 @@ class _Level:
         self.page = page
         if self.at.records >= len(page.records):
             self._turn()
-            self._positions.moved(self.partition, self.at)
+            self._positions.moved(self.partition, self.at.offset())
 
     def take(self, limit: int) -> tuple[list[Any], list[Traversal]]:
         """The next records and the positions after them, which become their offsets."""
         rows, positions = self._take(limit)
-        self._positions.reached(self.partition, self.at)
+        self._positions.reached(self.partition, self.at.offset())
         return rows, positions
 
     def _take(self, limit: int) -> tuple[list[Any], list[Traversal]]:
@@ -80,12 +80,12 @@ class _Level:
     def done(self) -> None:
         """The children of the next record have been read."""
         self._take(1)
-        self._positions.moved(self.partition, self.at)
+        self._positions.moved(self.partition, self.at.offset())
 
     def abandon(self) -> None:
         """The endpoint has no records for the parent any more."""
         self.at, self.page, self.ended = self.stream.given_up(self.at), None, True
-        self._positions.moved(self.partition, self.at)
+        self._positions.moved(self.partition, self.at.offset())
 
     def _turn(self) -> None:
         assert self.page is not None

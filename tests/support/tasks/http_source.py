@@ -19,7 +19,7 @@ def source(
     url: str, offsets: StoredOffsets | None = None, task: HttpSourceTask | None = None, /, **config: str
 ) -> Iterator[HttpSourceTask]:
     """A started task."""
-    task = started(task or HttpSourceTask(), {"http.url": url, **COMMON, **config}, offsets)
+    task = started(task or HttpSourceTask(), COMMON | {"http.url": url} | config, offsets)
     try:
         yield task
     finally:
