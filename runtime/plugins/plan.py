@@ -23,6 +23,11 @@ _CONVERTERS = {
 _CHAIN = {"transforms": PluginType.TRANSFORMATION, "predicates": PluginType.PREDICATE}
 
 
+DATA_SOURCE = "data.source"
+DATA_SOURCES = ("headrace.DataSourceConnector", "headrace.DataSourceSinkConnector")
+"""Connectors whose code is that of the class in DATA_SOURCE, which may be in an environment."""
+
+
 class UnknownConnectorError(LookupError):
     """No connector plugin has the name in `connector.class`."""
 
@@ -112,6 +117,9 @@ def _parts(config: Mapping[str, str | None], registry: PluginRegistry) -> Iterat
     if wanted is not None and not matching:
         raise ConfigError(mismatch(candidates[0].cls, wanted, registry.versions(candidates[0].cls)) or "")
     yield _Part("connector.class", name, matching)
+    if candidates[0].cls in DATA_SOURCES:
+        text = (config.get(DATA_SOURCE) or "").strip()
+        yield _Part(DATA_SOURCE, text, function_modules(text, registry))
     for key, kind in _CONVERTERS.items():
         yield _part(key, f"{key}.plugin.version", kind, config, registry)
     for key, kind in _CHAIN.items():

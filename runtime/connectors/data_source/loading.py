@@ -13,6 +13,7 @@ from runtime.api.config import validators
 from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Width
 from runtime.api.errors import ConfigError
 from runtime.connectors.data_source.ddl import parse_ddl
+from runtime.connectors.data_source.short_names import BASE, ENTRY_POINTS, short_names
 from runtime.system.python_sources.class_sources import ClassSources, UndecidedError
 
 if TYPE_CHECKING:
@@ -20,11 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 CLASS, SCHEMA, OPTION_PREFIX = "data.source", "data.source.schema", "data.source.option."
-ENTRY_POINTS = "headrace.data_sources"
-"""The group of entry points that declare data sources whose base class their source does not tell."""
-
-_BASE = ("pyspark.sql.datasource", "DataSource")
-_CLASS_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+\Z")
+_CLASS_NAME = re.compile(r"[A-Za-z_][\w-]*([.:][A-Za-z_]\w*)*\Z")
 GROUP = "Data source"
 
 
@@ -32,9 +29,9 @@ def common_keys(schema_doc: str) -> tuple[ConfigKey, ...]:
     """The keys of the class and the schema."""
     return (
         ConfigKey(CLASS, ConfigType.STRING, importance=Importance.HIGH, doc="Class of the data source with its module, "
-             "such as `package.module.Class`: a subclass of `pyspark.sql.datasource.DataSource`. Keys "
-             "`data.source.option.<name>` are its options.", validator=_check_class, width=Width.LONG,
-             display_name="Data source"),
+             "such as `package.module.Class`: a subclass of `pyspark.sql.datasource.DataSource`. Or its short name, as "
+             "in Spark's format(). Keys `data.source.option.<name>` are its options.", validator=_check_class,
+             width=Width.LONG, display_name="Data source"),
         ConfigKey(SCHEMA, ConfigType.STRING, None, Importance.MEDIUM, schema_doc, validators.optional(_check_schema),
              width=Width.LONG, display_name="Data source schema"),
     )  # fmt: skip
@@ -58,7 +55,7 @@ def check_registered(config: Mapping[str, str]) -> None:
     """ConfigError unless the source of its module says that the class is a data source, or an entry point does. Other
     modules are not imported: importing them may do anything, such as running tests or ending the process."""
     name = config.get(CLASS, "")
-    module, _, cls = name.rpartition(".")
+    module, cls = class_of(name)
     declared = importlib.metadata.entry_points(group=ENTRY_POINTS)
     if any((point.module, point.attr) == (module, cls) for point in declared):
         return
@@ -70,7 +67,7 @@ def check_registered(config: Mapping[str, str]) -> None:
         )
     try:
         definition = sources.definition(module, cls)
-        if definition is None or _BASE not in sources.ancestors(*definition):
+        if definition is None or BASE not in sources.ancestors(*definition):
             raise UndecidedError(f"{module} defines and imports no subclass of DataSource of this name")
     except UndecidedError as error:
         raise ConfigError(
@@ -80,12 +77,28 @@ def check_registered(config: Mapping[str, str]) -> None:
         ) from None
 
 
+def class_of(name: str) -> tuple[str, str]:
+    """The module and the class that a configuration names, as `module.Class`, as `module:Class`, or by a short name.
+    ConfigError for an unknown short name."""
+    if "." in name or ":" in name:
+        module, _, cls = name.replace(":", ".").rpartition(".")
+        return module, cls
+    known = short_names()
+    if name.casefold() in known:
+        return known[name.casefold()]
+    names = ", ".join(sorted(known)) or "there are none"
+    raise ConfigError(
+        f"Invalid value {name} for configuration {CLASS}: expected a class such as package.module.Class, or the short "
+        f"name of a data source in an installed package pyspark_… ({names})"
+    )
+
+
 def load_data_source(config: Mapping[str, str]) -> DataSource:
     """A new instance of the configured class; ConfigError if it cannot be imported or created."""
     from pyspark.sql.datasource import CaseInsensitiveDict, DataSource
 
     name = config.get(CLASS, "")
-    module, _, cls = name.rpartition(".")
+    module, cls = class_of(name)
     try:
         source_class = getattr(importlib.import_module(module), cls)
     except (Exception, SystemExit) as error:  # third-party code

@@ -34,6 +34,7 @@ class ClassSource:
     members: frozenset[str]  # names that the body defines, abstract methods excepted
     abstract: frozenset[str]
     version: Version | None  # returned by version()
+    label: Version | None = None  # returned by name()
 
 
 @dataclass(slots=True)
@@ -149,18 +150,20 @@ def _absolute(statement: ast.ImportFrom, package: str) -> str:
 def _class(statement: ast.ClassDef) -> ClassSource:
     members: set[str] = set()
     abstract: set[str] = set()
-    version = None
+    version = label = None
     for inner in statement.body:
         if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
             (abstract if any(_is_abstract(d) for d in inner.decorator_list) else members).add(inner.name)
             if inner.name == "version":
                 version = _returned(inner)
+            if inner.name == "name":
+                label = _returned(inner)
         elif isinstance(inner, ast.Assign):
             members.update(target.id for target in inner.targets if isinstance(target, ast.Name))
         elif isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name) and inner.value is not None:
             members.add(inner.target.id)
     bases = tuple(_dotted(base.value if isinstance(base, ast.Subscript) else base) for base in statement.bases)
-    return ClassSource(bases, frozenset(members), frozenset(abstract), version)
+    return ClassSource(bases, frozenset(members), frozenset(abstract), version, label)
 
 
 def _is_abstract(decorator: ast.expr) -> bool:

@@ -25,4 +25,4 @@ def ending(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def wrong(batch: pa.RecordBatch) -> list[str]:
     """Returns something else than a batch."""
-    return batch.schema.names
+    return list(batch.schema.names)

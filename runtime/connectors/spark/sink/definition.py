@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
+from runtime.connectors.config_keys import interval, is_interval
 from runtime.connectors.spark.config_keys import (
     FORMAT,
     MODE,
@@ -17,10 +18,8 @@ from runtime.connectors.spark.config_keys import (
     SQL,
     TABLE,
     TRIGGER,
-    interval,
     is_ddl,
     is_empty_or_interval,
-    is_interval,
     is_query,
     options_of,
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
-from runtime.connectors.config_keys import TOPIC_KEY
+from runtime.connectors.config_keys import INTERVAL, ONCE, STREAM, TOPIC_KEY, interval, is_interval
 from runtime.connectors.spark.config_keys import (
     FORMAT,
     MODE,
@@ -17,15 +17,12 @@ from runtime.connectors.spark.config_keys import (
     SQL,
     TABLE,
     TRIGGER,
-    interval,
     is_ddl,
-    is_interval,
     is_query,
     options_of,
 )
 
 CHECKPOINT, KEY, RETRIES, BATCH = "spark.checkpoint", "spark.key", "spark.read.retries", "batch.size"
-STREAM, ONCE, INTERVAL = "stream", "once", "interval"
 _DEFAULT_FORMAT = "parquet"
 _SOURCE, _RECORDS, _BATCHES = "Source", "Records", "Batches"
 

@@ -195,3 +195,10 @@ def test_changed_functions_change_the_revision_and_the_process() -> None:
     assert new.environment is not None and new.environment.id == "~3"
     assert PluginCatalog.from_json(after.to_json()) == after
     assert [module.cls for module in after.named("plain")][-1:] == ["plain"]
+
+
+def test_a_data_source_decides_the_environment() -> None:
+    config = {"connector.class": "DataSource", "data.source": "udfs.sources.Orders"}
+    found = _plan(config, _with_modules(*MODULES))
+    assert found.environment is not None and found.environment.id == "udfs-1.10-bb"
+    assert _plan({**config, "data.source": "pyspark_other.Orders"}, _with_modules(*MODULES)).environment is None
