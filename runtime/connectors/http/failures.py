@@ -134,7 +134,7 @@ def seconds_of(retry_after: str | None) -> float | None:
     if retry_after is None:
         return None
     text = retry_after.strip()
-    if text.isascii() and text.isdigit():
+    if text.isascii() and text.replace(".", "", 1).isdigit():  # Shopify's have a fraction
         return min(float(text), _LONGEST_WAIT)
     try:
         when = parsedate_to_datetime(text)

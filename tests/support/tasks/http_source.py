@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from runtime.api.data.record import SourceRecord
-from runtime.connectors.http.source_task import HttpSourceTask
+from runtime.connectors.http.source.task import HttpSourceTask
 from tests.support.tasks.task_contexts import StoredOffsets, started
 
 COMMON = {"topic": "t", "http.poll.interval.ms": "20", "http.retry.backoff.ms": "10"}

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from runtime.api.task import Offset, OffsetReader, Partition
-from runtime.connectors.http.traversal import Traversal
+from runtime.connectors.http.source.traversal import Traversal
 
 _NOTHING = Traversal().offset()
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset
-from runtime.connectors.http.pages import Cursor, PageToken, Pagination
-from runtime.connectors.http.slices import parse_time
+from runtime.connectors.http.source.pages import Cursor, PageToken, Pagination
+from runtime.connectors.http.source.slices import parse_time
 
 _KEYS = ("cursor", "page", "records", "next_cursor", "slice_start", "slice_end")
 

@@ -11,12 +11,13 @@ from typing import Any
 from runtime.api.errors import ConnectError
 from runtime.connectors.http.endpoint import HttpEndpoint, HttpReply
 from runtime.connectors.http.failures import RejectedError, RetryPolicy, TemporaryError
-from runtime.connectors.http.inference import SCHEMA_LEVEL, Inference
-from runtime.connectors.http.positions import Positions
 from runtime.connectors.http.settings import EndpointSettings
-from runtime.connectors.http.source_config import INFER, INTERVAL, MISSING, SAMPLE, SCHEMA, SKIP, TOPIC
-from runtime.connectors.http.stream import Stream
-from runtime.connectors.http.walk import Rows, Walk
+from runtime.connectors.http.source.config import INFER, INTERVAL, MISSING, PARENT_FIELDS, SAMPLE, SCHEMA, SKIP, TOPIC
+from runtime.connectors.http.source.inference import SCHEMA_LEVEL, Inference
+from runtime.connectors.http.source.parent_fields import ParentFields
+from runtime.connectors.http.source.positions import Positions
+from runtime.connectors.http.source.stream import Stream
+from runtime.connectors.http.source.walk import Rows, Walk
 
 _VANISHED = (404, 410)
 _BATCH = 2000  # records of one batch
@@ -43,6 +44,7 @@ class StreamReader:
         Raises ConnectError for an offset that does not fit the configuration."""
         stream = Stream.of(config)
         self._interval = settings[INTERVAL] / 1000
+        self._parent_fields = ParentFields(settings[PARENT_FIELDS])
         self._skips = settings[MISSING] == SKIP
         self._retry = RetryPolicy.of(settings)
         self._executor, self._clock = executor, clock
@@ -84,7 +86,7 @@ class StreamReader:
         return self._walk if self._sample is None else self._sample
 
     def _take(self) -> Rows | None:
-        rows = self._current.take(_BATCH)
+        rows = self._parent_fields.added(self._current.take(_BATCH))
         if self._sample is None or self.inference is None:
             self._end_poll()
             return rows

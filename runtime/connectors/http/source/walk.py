@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 from runtime.api.task import Partition
 from runtime.connectors.http.endpoint import HttpReply
-from runtime.connectors.http.pages import JsonPage, PageRequest, Values
-from runtime.connectors.http.positions import Positions
-from runtime.connectors.http.stream import Stream, parent_values
-from runtime.connectors.http.traversal import Traversal
+from runtime.connectors.http.source.pages import JsonPage, PageRequest, Values
+from runtime.connectors.http.source.positions import Positions
+from runtime.connectors.http.source.stream import Stream, parent_values
+from runtime.connectors.http.source.traversal import Traversal
 
 _MOST_CONDITIONS = 10_000  # URLs whose ETags are kept
 

@@ -12,8 +12,8 @@ import orjson
 from runtime.api.errors import ConnectError
 from runtime.connectors.http.endpoint import HttpReply, with_parameters
 from runtime.connectors.http.failures import TemporaryError, wait_of
-from runtime.connectors.http.json_body import JsonBody, is_rate_limit
 from runtime.connectors.http.json_values import JsonPointer, NoValueError
+from runtime.connectors.http.source.json_body import JsonBody, is_rate_limit
 from runtime.connectors.http.templates import TextTemplate, as_text
 
 PageToken = str | int | None
@@ -54,10 +54,22 @@ class PageRequest(NamedTuple):
 
 
 class JsonPage(NamedTuple):
-    """The records of a page, and the token of the next one; None after the last page."""
+    """The records of a page, and the token of the next one; None after the last page. `last`: `next` is the page at
+    which the next poll begins."""
 
     records: list[Any]
     next: PageToken
+    last: bool = False
+
+
+class PagePointers(NamedTuple):
+    """Where responses say how it goes on: the next page, whether there is one, whether there is none, and the page at
+    which the next poll begins."""
+
+    next: JsonPointer | None = None
+    more: JsonPointer | None = None
+    end: JsonPointer | None = None
+    resume: JsonPointer | None = None
 
 
 class Pagination:
@@ -69,7 +81,7 @@ class Pagination:
         parameters: Mapping[str, str],
         kind: PaginationKind,
         records: JsonPointer,
-        next_page: JsonPointer | None,
+        pointers: PagePointers,
         parameter: str | None,
         first: int,
         size: int,
@@ -83,7 +95,7 @@ class Pagination:
         self._url = TextTemplate(url, whole=self._base is not None)
         self._parameters = {name: TextTemplate(text, encoded=False) for name, text in parameters.items()}
         self.kind = kind
-        self._records, self._next = records, next_page
+        self._records, self._pointers = records, pointers
         self._parameter = parameter or str(kind)
         self._first = first if kind is PaginationKind.PAGE else 0
         self._size, self._size_parameter = size, size_parameter
@@ -130,7 +142,7 @@ class Pagination:
         """The page in a response. `clean` removes credentials from the URL of the next one. ConnectError if it does not
         have the configured form, TemporaryError for a rate limit of GraphQL."""
         if not reply.content.strip():
-            return JsonPage([], None)
+            return self._last_page([], None, page)
         try:
             document = orjson.loads(reply.content)
         except orjson.JSONDecodeError as error:
@@ -142,11 +154,29 @@ class Pagination:
             raise ConnectError(message)
         records = self._records_of(document)
         following = self._following(reply, document, url, page, len(records))
-        if following is not None and self.kind in (PaginationKind.LINK, PaginationKind.NEXT_URL):
-            following = clean(str(following))
-        if following is not None and following == page:
-            raise ConnectError("The response names its own page as the next one")
-        return JsonPage(records, following)
+        if following is not None and not self._is_last(document):
+            following = self._cleaned(following, clean)
+            if following == page:
+                raise ConnectError("The response names its own page as the next one")
+            return JsonPage(records, following)
+        return self._last_page(
+            records, self._cleaned(self._token_at(self._pointers.resume, document, url), clean), page
+        )
+
+    def _last_page(self, records: list[Any], resumed: PageToken, page: PageToken) -> JsonPage:
+        """The next poll begins at the page that the response names; without a name, and without records, at the same
+        page again."""
+        if self._pointers.resume is not None and resumed is None and not records:
+            resumed = page
+        return JsonPage(records, resumed, resumed is not None)
+
+    def _cleaned(self, token: PageToken, clean: Callable[[str], str]) -> PageToken:
+        is_url = self.kind in (PaginationKind.LINK, PaginationKind.NEXT_URL) and token is not None
+        return clean(str(token)) if is_url else token
+
+    def _is_last(self, document: Any) -> bool:
+        more, end = self._pointers.more, self._pointers.end
+        return (more is not None and not more.get(document)) or (end is not None and bool(end.get(document)))
 
     def is_token(self, value: object) -> bool:
         """Whether a value is a possible token of a page."""
@@ -172,14 +202,12 @@ class Pagination:
                 return None
             current = self._first if page is None else int(page)
             return current + (1 if self.kind is PaginationKind.PAGE else count)
-        if self._next is None:
-            return None
-        try:
-            token = self._next.find(document)
-        except NoValueError:
-            return None
+        return self._token_at(self._pointers.next, document, url)
+
+    def _token_at(self, pointer: JsonPointer | None, document: Any, url: str) -> PageToken:
+        token = None if pointer is None else pointer.get(document)
         if token in (None, "", False):
             return None
         if not isinstance(token, str | int):
-            raise ConnectError("http.pagination.next.pointer does not point to a text or number")
+            raise ConnectError(f"The value at {pointer}, the next page, is not a text or number")
         return urljoin(url, str(token)) if self.kind is PaginationKind.NEXT_URL else str(token)

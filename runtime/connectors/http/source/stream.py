@@ -8,21 +8,34 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.errors import ConnectError
-from runtime.connectors.http.json_body import JsonBody
 from runtime.connectors.http.json_values import JsonPointer, NoValueError
-from runtime.connectors.http.pages import CURSOR_NAME, PARENT_NAME, Cursor, JsonPage, Pagination, PaginationKind, Values
 from runtime.connectors.http.settings import prefixed
-from runtime.connectors.http.slices import Slices
-from runtime.connectors.http.stream_config import (
+from runtime.connectors.http.source.json_body import JsonBody
+from runtime.connectors.http.source.manifest.translation import NAME
+from runtime.connectors.http.source.pages import (
+    CURSOR_NAME,
+    PARENT_NAME,
+    Cursor,
+    JsonPage,
+    PagePointers,
+    Pagination,
+    PaginationKind,
+    Values,
+)
+from runtime.connectors.http.source.slices import Slices
+from runtime.connectors.http.source.stream_config import (
     BODY,
     CURSOR,
     CURSOR_INITIAL,
+    END,
     FIRST,
+    MORE,
     NEXT,
     PAGINATION,
     PARAMETER,
     PARAMETERS,
     RECORDS,
+    RESUME,
     SIZE,
     SIZE_PARAMETER,
     STREAM,
@@ -32,14 +45,15 @@ from runtime.connectors.http.stream_config import (
     slices_of,
     stream_keys,
 )
-from runtime.connectors.http.traversal import Traversal
+from runtime.connectors.http.source.traversal import Traversal
 
 
 @dataclass(frozen=True)
 class Stream:
-    """A configured stream. `names`: the fields of the parent in its requests, such as `parent.id`, which identify a
-    source partition."""
+    """A configured stream, with its name in a manifest. `names`: the fields of the parent in its requests, such as
+    `parent.id`, which identify a source partition."""
 
+    name: str | None
     prefix: str
     url: str
     pagination: Pagination
@@ -59,7 +73,7 @@ class Stream:
             prefixed(config, prefix + PARAMETERS),
             PaginationKind(settings[PAGINATION]),
             JsonPointer(settings[RECORDS]),
-            None if settings[NEXT] is None else JsonPointer(settings[NEXT]),
+            PagePointers(*(_pointer(settings[name]) for name in (NEXT, MORE, END, RESUME))),
             settings[PARAMETER],
             settings[FIRST],
             settings[SIZE],
@@ -68,10 +82,11 @@ class Stream:
             parent.origin if parent else None,
         )
         return cls(
+            config.get(NAME),
             prefix,
             settings[URL],
             pagination,
-            None if settings[CURSOR] is None else JsonPointer(settings[CURSOR]),
+            _pointer(settings[CURSOR]),
             settings[CURSOR_INITIAL],
             slices_of(settings),
             parent,
@@ -96,7 +111,11 @@ class Stream:
 
     def partition_of(self, level: str) -> dict[str, Any]:
         """The source partition of all parents at a level; empty: of the stream itself."""
-        return {"url": self.url.partition("?")[0].partition("#")[0], **({"level": level} if level else {})}
+        named = {"stream": self.name, "level": level}
+        return {
+            "url": self.url.partition("?")[0].partition("#")[0],
+            **{key: text for key, text in named.items() if text},
+        }
 
     def check_partition(self, partition: Mapping[str, Any]) -> Stream | None:
         """The stream of the ancestry to which a source partition belongs; None if it belongs to none."""
@@ -132,7 +151,7 @@ class Stream:
         """The position after the last record of a page, and whether the poll ends there: that of the next page, of the
         next slice or of the next poll."""
         if page.next is not None:
-            return at._replace(page=page.next, records=0), False
+            return at._replace(page=page.next, records=0), page.last
         if self.slices is None or at.slice_end is None:
             return at.next_poll, True
         following = self.opened(Traversal(slice_start=at.slice_end), limit)
@@ -146,15 +165,16 @@ class Stream:
         """The cursor in a record; `before` if the record has none."""
         if self.cursor is None:
             return None
-        try:
-            value = self.cursor.find(row)
-        except NoValueError:
-            value = None
+        value = self.cursor.get(row)
         if value is None:
             return before
         if not isinstance(value, str | int | float):
             raise ConnectError(f"{self.prefix}{CURSOR} does not point to a text or number in a record")
         return value
+
+
+def _pointer(text: str | None) -> JsonPointer | None:
+    return None if text is None else JsonPointer(text)
 
 
 def parent_values(names: tuple[str, ...], levels: list[Any]) -> dict[str, Any] | None:

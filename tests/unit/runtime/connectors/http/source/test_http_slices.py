@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.connectors.http.slices import TimeFormat, parse_time
-from runtime.connectors.http.source import HttpSourceConnector
-from runtime.connectors.http.source_task import HttpSourceTask
+from runtime.connectors.http.source.connector import HttpSourceConnector
+from runtime.connectors.http.source.slices import TimeFormat, parse_time
+from runtime.connectors.http.source.task import HttpSourceTask
 from tests.support.servers.http_endpoint import Answer, Received, http_server
 from tests.support.tasks.http_source import COMMON, check_every_restart, ids, source, take
 from tests.support.tasks.task_contexts import StoredOffsets

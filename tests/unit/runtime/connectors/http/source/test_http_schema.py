@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from runtime.api.data.schema import Schema, Type
 from runtime.api.data.validate import validate_value
 from runtime.api.errors import ConnectError
-from runtime.connectors.http.json_types import (
+from runtime.connectors.http.source.connector import HttpSourceConnector
+from runtime.connectors.http.source.json_types import (
     converter_of,
     read_type,
     schema_name,
@@ -20,7 +21,6 @@ from runtime.connectors.http.json_types import (
     widened,
     write_type,
 )
-from runtime.connectors.http.source import HttpSourceConnector
 from tests.support.servers.http_endpoint import Answer, Received, http_server
 from tests.support.tasks.http_source import COMMON, ids, source, take
 from tests.support.tasks.task_contexts import StoredOffsets

@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.api.data.columns import ValueBatch
 from runtime.api.task import Partition
-from runtime.connectors.http.json_types import (
+from runtime.connectors.http.source.json_types import (
     JsonType,
     converter_of,
     has_schema,
@@ -17,7 +17,7 @@ from runtime.connectors.http.json_types import (
     widened,
     write_type,
 )
-from runtime.connectors.http.positions import Positions
+from runtime.connectors.http.source.positions import Positions
 
 SCHEMA_LEVEL = "schema"
 """The level of the partition, and the key of the offset."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from runtime.api.errors import ConnectError
-from runtime.connectors.http.source import HttpSourceConnector
+from runtime.connectors.http.source.connector import HttpSourceConnector
 from tests.support.servers.http_endpoint import Answer, HttpTestServer, Received, http_server
 from tests.support.tasks.http_source import COMMON, check_every_restart, ids, source, take
 from tests.support.tasks.task_contexts import StoredOffsets
@@ -123,6 +123,23 @@ def test_a_parent_that_vanishes_between_two_pages_is_skipped() -> None:
         assert ids(take(task, 3)) == [1, 2, 4]
 
 
+def test_fields_of_the_parent_are_added_to_records_and_keys() -> None:
+    config = {
+        "http.parent.fields": "repository=name, owner.login", "http.key.pointer": "/repository,/id",
+        "http.value.schema": "infer",
+    }  # fmt: skip
+    with http_server(Repositories(a=[1], b=[2])) as server, source(url(server), **parents(server), **config) as task:
+        records = take(task, 2)
+    assert [record.value for record in records] == [
+        {"id": 1, "repository": "a", "login": "o/1"}, {"id": 2, "repository": "b", "login": "o/1"}
+    ]  # fmt: skip
+    assert records[1].key == {"repository": "b", "id": "2"}
+    for schema, names in ((records[1].value_schema, ["id", "repository", "login"]),
+                          (records[1].key_schema, ["repository", "id"])):  # fmt: skip
+        assert schema is not None
+        assert [field.name for field in schema.fields] == names
+
+
 def test_vanished_parents_may_fail_the_task() -> None:
     config = {"http.parent.missing": "fail"}
     with (
@@ -131,6 +148,17 @@ def test_vanished_parents_may_fail_the_task() -> None:
         pytest.raises(ConnectError, match="status 404: no such repository"),
     ):
         take(task, 2)
+
+
+def test_secrets_in_the_urls_of_parents_do_not_appear_in_errors() -> None:
+    with http_server(lambda request: (404, {}, f"no {request.query.get('token')}")) as server:
+        config = {
+            "http.parent.url": f"{server.url}/${{parent.id}}",
+            "http.parent.parent.url": f"{server.url}/?token=s3",
+        }
+        with source(f"{server.url}/${{parent.id}}", **config) as task, pytest.raises(ConnectError) as error:
+            take(task, 1)
+    assert "no [hidden]" in str(error.value)
 
 
 def test_parents_that_do_not_exist_fail_the_task() -> None:
