@@ -46,10 +46,10 @@ def own_keys(
 def load_problem(reference: FunctionReference, batch: str) -> str:
     """The reason why a function of a user cannot be loaded, or does not take such a batch; empty if there is
     none."""
-    from runtime.transforms.python_udf.function import UserFunction
+    from runtime.transforms.python_udf.function import check_function
 
     try:
-        UserFunction(reference, batch.lower())
+        check_function(reference, batch.lower())
     except ConfigError as error:
         return str(error)
     return ""

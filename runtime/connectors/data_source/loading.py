@@ -52,9 +52,20 @@ def _check_schema(name: str, value: Any) -> None:
 
 
 def check_registered(config: Mapping[str, str]) -> None:
+    """check_class() for the configured class."""
+    check_class(config.get(CLASS, ""))
+
+
+def is_python_class(name: str) -> bool:
+    """Whether a format of Spark names a class in a Python module: as `module:Class`, or as `module.Class` if there is
+    such a module."""
+    module = name.rpartition(".")[0]
+    return ":" in name or (bool(module) and ClassSources(sys.path).file(module) is not None)
+
+
+def check_class(name: str, key: str = CLASS) -> None:
     """ConfigError unless the source of its module says that the class is a data source, or an entry point does. Other
     modules are not imported: importing them may do anything, such as running tests or ending the process."""
-    name = config.get(CLASS, "")
     module, cls = class_of(name)
     declared = importlib.metadata.entry_points(group=ENTRY_POINTS)
     if any((point.module, point.attr) == (module, cls) for point in declared):
@@ -62,7 +73,7 @@ def check_registered(config: Mapping[str, str]) -> None:
     sources = ClassSources(sys.path)
     if sources.file(module) is None:
         raise ConfigError(
-            f"Invalid value {name} for configuration {CLASS}: there is no module {module}. Install the package of the "
+            f"Invalid value {name} for configuration {key}: there is no module {module}. Install the package of the "
             "data source in the environment of the worker"
         )
     try:
@@ -71,7 +82,7 @@ def check_registered(config: Mapping[str, str]) -> None:
             raise UndecidedError(f"{module} defines and imports no subclass of DataSource of this name")
     except UndecidedError as error:
         raise ConfigError(
-            f"Invalid value {name} for configuration {CLASS}: not a subclass of DataSource as far as the source of its "
+            f"Invalid value {name} for configuration {key}: not a subclass of DataSource as far as the source of its "
             f"module tells, so that it is not imported: {error}. If its source is not available, declare the class by "
             f"an entry point {module}:{cls} of the group {ENTRY_POINTS}"
         ) from None

@@ -42,6 +42,15 @@ def is_ddl(name: str, value: Any) -> None:
             raise invalid(name, value, str(error)) from None
 
 
+def is_format(name: str, value: Any) -> None:
+    """ConfigError if the value names a class in a Python module that is not a data source. Imports nothing."""
+    if value:
+        from runtime.connectors.data_source.loading import check_class, is_python_class
+
+        if is_python_class(str(value)):
+            check_class(str(value), name)
+
+
 def is_query(name: str, value: Any) -> None:
     """ConfigError unless the value is empty or starts as a query over `record`. Spark's parser checks the whole text
     when a task starts."""

@@ -30,18 +30,9 @@ class UserFunction:
 
     def __init__(self, reference: FunctionReference, batch: str = "", label: str = "function") -> None:
         """`label` names the transformation in messages."""
-        self._call = load_function(reference)
+        self._call = _created(load_function(reference), reference)
         self._name = f"{label}: {reference}"
-        annotated, self._streams = _parameter(self._call, self._name, bool(batch))
-        self.batch = batch or annotated
-        if self.batch == PANDAS:
-            try:
-                importlib.import_module("pandas")
-            except ImportError as error:
-                raise ConfigError(
-                    f"{self._name} takes a pandas DataFrame, but pandas cannot be imported: {error}. Add pandas to the "
-                    "plugin environment of the function, or to the environment of the worker"
-                ) from error
+        self.batch, self._streams = _accepted(self._call, self._name, batch)
 
     def __str__(self) -> str:
         return self._name
@@ -96,8 +87,8 @@ class UserFunction:
         return table
 
 
-def load_function(reference: FunctionReference) -> Callable[[Any], Any]:
-    """The function. A class is created without arguments, and its instance is called. ConfigError."""
+def load_function(reference: FunctionReference) -> Any:
+    """The function, or the class whose instance is the function. ConfigError."""
     try:
         module = importlib.import_module(reference.module)
     except _ENDS as error:
@@ -113,14 +104,41 @@ def load_function(reference: FunctionReference) -> Callable[[Any], Any]:
         target = getattr(target, part)
         if inspect.ismodule(target):
             raise ConfigError(f"{reference}: {part} is a module. Name the module before the colon")
-    if isinstance(target, type):
-        try:
-            target = target()
-        except _ENDS as error:
-            raise ConfigError(f"{reference} cannot be created: {_text(error)}") from error
+    if isinstance(target, type) and not any("__call__" in vars(cls) for cls in target.__mro__):
+        raise ConfigError(f"{reference} is a class without __call__(), so that its instances cannot be called")
     if not callable(target):
         raise ConfigError(f"{reference} is {type(target).__name__}, not a function")
-    return typing.cast("Callable[[Any], Any]", target)
+    return target
+
+
+def check_function(reference: FunctionReference, batch: str) -> None:
+    """ConfigError if there is no such function, or if it does not take such batches. Creates no instance of a class."""
+    target = load_function(reference)
+    if not isinstance(target, type):
+        _accepted(target, str(reference), batch)
+
+
+def _created(target: Any, reference: FunctionReference) -> Callable[[Any], Any]:
+    if not isinstance(target, type):
+        return typing.cast("Callable[[Any], Any]", target)
+    try:
+        return typing.cast("Callable[[Any], Any]", target())
+    except _ENDS as error:
+        raise ConfigError(f"{reference} cannot be created: {_text(error)}") from error
+
+
+def _accepted(call: Callable[..., Any], name: str, batch: str) -> tuple[str, bool]:
+    """What a function takes, and whether it takes an iterator of that."""
+    annotated, streams = _parameter(call, name, bool(batch))
+    if (batch or annotated) == PANDAS:
+        try:
+            importlib.import_module("pandas")
+        except ImportError as error:
+            raise ConfigError(
+                f"{name} takes a pandas DataFrame, but pandas cannot be imported: {error}. Add pandas to the plugin "
+                "environment of the function, or to the environment of the worker"
+            ) from error
+    return batch or annotated, streams
 
 
 def _parameter(call: Callable[..., Any], name: str, chosen: bool) -> tuple[str, bool]:

@@ -18,6 +18,7 @@ from runtime.connectors.spark.config_keys import (
     TABLE,
     TRIGGER,
     is_ddl,
+    is_format,
     is_query,
     options_of,
 )
@@ -39,8 +40,8 @@ def source_conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
 CONFIG = ConfigDef(
     *grouped(_SOURCE, 0,
         ConfigKey(FORMAT, ConfigType.STRING, "", Importance.HIGH, "Format of the source: parquet, orc, json, csv, "
-             "jdbc, rate, or another format that Spark or one of its packages can read. parquet if only spark.path is "
-             "set."),
+             "jdbc, rate, or another format that Spark or one of its packages can read; or a Python data source, as "
+             "package.module.Class. parquet if only spark.path is set.", is_format),
         ConfigKey(PATH, ConfigType.STRING, "", Importance.HIGH, "Path of the source, for formats that have one, on any "
              "file system that Spark's Hadoop supports."),
         ConfigKey(TABLE, ConfigType.STRING, "", Importance.MEDIUM, "Table of a catalog of Spark, instead of a format "

@@ -24,6 +24,11 @@ Path(__file__).with_name("imported").touch()
 def clean(batch):
     return batch
 alias = clean
+class Model:
+    def __init__(self):
+        raise MemoryError
+    def __call__(self, batch):
+        return batch
 """
 
 
@@ -77,6 +82,7 @@ def errors(folder: Path, function: str, text_only: bool, **more: str) -> list[st
         ("udf_orders:clean", ""),
         ("udf_orders.alias", ""),
         ("udf_package.inner:clean", ""),
+        ("udf_orders:Model", ""),
         ("udf_orders:claen", "The module udf_orders has no function claen. Did you mean udf_orders:clean?"),
         ("udf_order:clean", "There is no module udf_order in plugin.path or its environments"),
         ("udf_package.outer:clean", "There is no module udf_package.outer, though there is udf_package"),
@@ -97,8 +103,8 @@ def test_what_a_module_does_when_it_is_imported_is_found_by_those_who_may_run_co
     assert "udf_broken of function=udf_broken:clean cannot be imported: ModuleNotFoundError" in broken
     (ending,) = errors(folder, "udf_ending:clean", False)
     assert "SystemExit: 3" in ending
-    (module,) = errors(folder, "udf_orders:Path.cwd", False)
-    assert "not a function" in module or "takes" in module
+    (decimal,) = errors(folder, "udf_orders:Decimal", False)
+    assert "Decimal is a class without __call__()" in decimal
 
 
 def spec_of(folder: Path, function: str) -> TaskSpec:
