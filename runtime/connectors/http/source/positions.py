@@ -13,7 +13,7 @@ from runtime.connectors.http.source.traversal import Traversal
 _NOTHING = Traversal().offset()
 
 
-class Positions:
+class StreamPositions:
     """Offsets that were reached are remembered: they may not be committed yet when a partition is read again."""
 
     def __init__(self, reader: OffsetReader, add: Callable[[Sequence[tuple[Partition, Offset]]], None]) -> None:
@@ -22,9 +22,9 @@ class Positions:
         self._known: dict[bytes, Offset | None] = {}
         self._moved: dict[bytes, tuple[Partition, Offset]] = {}
 
-    def apart(self) -> Positions:
+    def apart(self) -> StreamPositions:
         """A copy whose offsets are not committed."""
-        made = Positions(self._reader, lambda offsets: None)
+        made = StreamPositions(self._reader, lambda offsets: None)
         made._known.update(self._known)
         return made
 

@@ -11,8 +11,8 @@ from concurrent.futures import wait as wait_for
 from runtime.api.data.record import SourceRecord
 from runtime.api.task import SourceTask
 from runtime.connectors.http.source.config import stream_settings
-from runtime.connectors.http.source.positions import Positions
-from runtime.connectors.http.source.reader import StreamReader
+from runtime.connectors.http.source.positions import StreamPositions
+from runtime.connectors.http.source.reader import HttpStreamReader
 from runtime.connectors.http.source.records import StreamRecords
 
 _WAIT = 0.2  # seconds that poll() waits for a response
@@ -34,14 +34,14 @@ class HttpSourceTask(SourceTask):
         """`clock` in seconds determines when the next request is due, `now` up to when time slices are read."""
         super().__init__()
         self._clock, self._now = clock, now
-        self._streams: list[tuple[StreamReader, StreamRecords]] = []
+        self._streams: list[tuple[HttpStreamReader, StreamRecords]] = []
 
     def start(self, config: Mapping[str, str]) -> None:
         streams = stream_settings(config)
         self._executor = ThreadPoolExecutor(len(streams), thread_name_prefix="http-source")
-        self._positions = Positions(self.context.offsets, self.context.add_offsets)
+        self._positions = StreamPositions(self.context.offsets, self.context.add_offsets)
         for settings, of_stream in streams:
-            reader = StreamReader(settings, of_stream, self._positions, self._executor, self._clock, self._now)
+            reader = HttpStreamReader(settings, of_stream, self._positions, self._executor, self._clock, self._now)
             self._streams.append((reader, StreamRecords(settings, reader.inference)))
 
     def poll(self) -> Sequence[SourceRecord] | None:

@@ -31,61 +31,61 @@ def _milliseconds(text: str) -> str:
     return str(int(match[1]) * _UNITS[match[2]])
 
 
-class Field(NamedTuple):
+class ManifestField(NamedTuple):
     """A configuration key, and the conversion to its value."""
 
     key: str
     convert: Callable[[str], str] = _text
 
 
-AUTH: Mapping[str, Field] = {
-    "auth.type": Field("http.auth.type"),
-    "auth.username": Field("http.auth.username"),
-    "auth.password": Field("http.auth.password"),
-    "auth.token": Field("http.auth.token"),
-    "auth.api_key": Field("http.auth.api.key"),
-    "auth.api_key_name": Field("http.auth.api.key.name"),
-    "auth.api_key_in": Field("http.auth.api.key.in"),
-    "auth.token_url": Field("http.oauth2.token.url"),
-    "auth.client_id": Field("http.oauth2.client.id"),
-    "auth.client_secret": Field("http.oauth2.client.secret"),
-    "auth.scope": Field("http.oauth2.scope"),
-    "auth.client_auth": Field("http.oauth2.client.auth"),
+AUTH: Mapping[str, ManifestField] = {
+    "auth.type": ManifestField("http.auth.type"),
+    "auth.username": ManifestField("http.auth.username"),
+    "auth.password": ManifestField("http.auth.password"),
+    "auth.token": ManifestField("http.auth.token"),
+    "auth.api_key": ManifestField("http.auth.api.key"),
+    "auth.api_key_name": ManifestField("http.auth.api.key.name"),
+    "auth.api_key_in": ManifestField("http.auth.api.key.in"),
+    "auth.token_url": ManifestField("http.oauth2.token.url"),
+    "auth.client_id": ManifestField("http.oauth2.client.id"),
+    "auth.client_secret": ManifestField("http.oauth2.client.secret"),
+    "auth.scope": ManifestField("http.oauth2.scope"),
+    "auth.client_auth": ManifestField("http.oauth2.client.auth"),
 }
 """Of the manifest itself."""
 
-REQUEST: Mapping[str, Field] = {
-    "path": Field("http.url"),
-    "body": Field("http.body"),
-    "records": Field("http.records.pointer", pointer),
-    "cursor.field": Field("http.cursor.pointer", pointer),
-    "cursor.start": Field("http.cursor.initial"),
-    "pagination.type": Field("http.pagination"),
-    "pagination.next": Field("http.pagination.next.pointer", pointer),
-    "pagination.more": Field("http.pagination.more.pointer", pointer),
-    "pagination.end": Field("http.pagination.end.pointer", pointer),
-    "pagination.resume": Field("http.pagination.resume.pointer", pointer),
-    "pagination.parameter": Field("http.pagination.parameter"),
-    "pagination.first": Field("http.pagination.first"),
-    "pagination.size": Field("http.pagination.size"),
-    "pagination.size_parameter": Field("http.pagination.size.parameter"),
-    "slices.start": Field("http.slice.start"),
-    "slices.step": Field("http.slice.step.ms", _milliseconds),
-    "slices.format": Field("http.slice.format"),
-    "slices.lookback": Field("http.slice.lookback.ms", _milliseconds),
-    "slices.end_delay": Field("http.slice.end.delay.ms", _milliseconds),
+REQUEST: Mapping[str, ManifestField] = {
+    "path": ManifestField("http.url"),
+    "body": ManifestField("http.body"),
+    "records": ManifestField("http.records.pointer", pointer),
+    "cursor.field": ManifestField("http.cursor.pointer", pointer),
+    "cursor.start": ManifestField("http.cursor.initial"),
+    "pagination.type": ManifestField("http.pagination"),
+    "pagination.next": ManifestField("http.pagination.next.pointer", pointer),
+    "pagination.more": ManifestField("http.pagination.more.pointer", pointer),
+    "pagination.end": ManifestField("http.pagination.end.pointer", pointer),
+    "pagination.resume": ManifestField("http.pagination.resume.pointer", pointer),
+    "pagination.parameter": ManifestField("http.pagination.parameter"),
+    "pagination.first": ManifestField("http.pagination.first"),
+    "pagination.size": ManifestField("http.pagination.size"),
+    "pagination.size_parameter": ManifestField("http.pagination.size.parameter"),
+    "slices.start": ManifestField("http.slice.start"),
+    "slices.step": ManifestField("http.slice.step.ms", _milliseconds),
+    "slices.format": ManifestField("http.slice.format"),
+    "slices.lookback": ManifestField("http.slice.lookback.ms", _milliseconds),
+    "slices.end_delay": ManifestField("http.slice.end.delay.ms", _milliseconds),
 }
 """Of a stream, and of the streams whose parent it is."""
 
-STREAM: Mapping[str, Field] = {
+STREAM: Mapping[str, ManifestField] = {
     **REQUEST,
-    "topic": Field("topic"),
-    "primary_key": Field("http.key.pointer", pointer),
-    "poll_interval": Field("http.poll.interval.ms", _milliseconds),
-    "schema": Field("http.value.schema"),
-    "schema_sample": Field("http.value.schema.sample"),
-    "parent.missing": Field("http.parent.missing"),
-    "parent.fields": Field("http.parent.fields"),
+    "topic": ManifestField("topic"),
+    "primary_key": ManifestField("http.key.pointer", pointer),
+    "poll_interval": ManifestField("http.poll.interval.ms", _milliseconds),
+    "schema": ManifestField("http.value.schema"),
+    "schema_sample": ManifestField("http.value.schema.sample"),
+    "parent.missing": ManifestField("http.parent.missing"),
+    "parent.fields": ManifestField("http.parent.fields"),
 }
 """Of a stream."""
 
@@ -101,7 +101,7 @@ class Entry(NamedTuple):
     path: str
 
 
-def entries(node: Any, typed: Any, at: str, fields: Mapping[str, Field], prefix: str = "") -> Iterator[Entry]:
+def entries(node: Any, typed: Any, at: str, fields: Mapping[str, ManifestField], prefix: str = "") -> Iterator[Entry]:
     """The configuration keys of a mapping in the manifest. `at` is its path, `typed` the same mapping with types.
     ConfigError for a field that is not known, or has no suitable value."""
     for name, value in mapping(node, at).items():
@@ -140,7 +140,7 @@ def unknown(name: str, path: str, known: list[str]) -> ConfigError:
     return ConfigError(f"{path} is unknown{_suggestion(name, known)}")
 
 
-def _value(field: Field, value: Any, typed: Any, path: str) -> str:
+def _value(field: ManifestField, value: Any, typed: Any, path: str) -> str:
     if field.key == "http.body" and isinstance(typed, dict | list):
         return orjson.dumps(typed).decode()
     items = value if isinstance(value, list) and field.key in _LISTS else [value]
@@ -154,11 +154,11 @@ def _value(field: Field, value: Any, typed: Any, path: str) -> str:
 _LISTS = ("http.key.pointer", "http.parent.fields")
 
 
-def _has(fields: Mapping[str, Field], name: str) -> bool:
+def _has(fields: Mapping[str, ManifestField], name: str) -> bool:
     return "path" in fields if name == "parameters" else "auth.type" in fields
 
 
-def _names(fields: Mapping[str, Field], prefix: str) -> list[str]:
+def _names(fields: Mapping[str, ManifestField], prefix: str) -> list[str]:
     names = {name.removeprefix(prefix).partition(".")[0] for name in fields if name.startswith(prefix)}
     return sorted(names | ({name for name in MAPS if _has(fields, name)} if not prefix else set()))
 
