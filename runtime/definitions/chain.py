@@ -10,11 +10,13 @@ from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Impo
 from runtime.api.config.types import invalid, java_trim
 from runtime.definitions.converters import FixedRecommender
 from runtime.definitions.findings import Findings
-from runtime.definitions.messages import ABSTRACT_CLASS, NON_PLUGIN_CLASSES, java_hint, not_an_interface
-from runtime.definitions.plugin_code import creation_problem, own_keys
+from runtime.definitions.messages import ABSTRACT_CLASS, NON_PLUGIN_CLASSES, not_an_interface, unknown_class_hint
+from runtime.definitions.plugin_code import creation_problem, load_problem, own_keys
+from runtime.plugins.functions import function_problem
 from runtime.plugins.registry import Plugin, PluginRegistry, PluginType
 from runtime.plugins.versions import mismatch
 from runtime.transforms.bundled import ABSTRACT
+from runtime.transforms.python_udf.reference import FUNCTION, PYTHON_UDF, FunctionReference
 
 Config = Mapping[str, str | None]
 
@@ -82,6 +84,20 @@ def _check(part: _Part, alias: str, config: Config, registry: PluginRegistry, fi
     own = own_keys(f"{prefix}.type", failure, plugin, part.kind, registry, findings)
     if own is not None:
         findings.check(_own_keys(f"{prefix}.", group, [*own, *part.more]), config)
+    if plugin.cls == PYTHON_UDF:
+        _check_function(prefix, config, registry, findings)
+
+
+def _check_function(prefix: str, config: Config, registry: PluginRegistry, findings: Findings) -> None:
+    """Adds an error if there is no such function. Its module is imported only if code of plugins may run."""
+    name = f"{prefix}.{FUNCTION}"
+    text = config.get(name) or ""
+    problem = function_problem(text, registry)
+    reference = FunctionReference.of(text)
+    if not problem and reference is not None and not findings.text_only:
+        problem = load_problem(reference, findings.valid_value(f"{prefix}.batch") or "")
+    if problem:
+        findings.error(name, str(invalid(name, text, problem)))
 
 
 def _keys(part: _Part, alias: str, group: str, registry: PluginRegistry, plugin: Plugin | None) -> ConfigDef:
@@ -168,7 +184,7 @@ def _refuse(
         findings.error(name, not_an_interface(registered.cls, part.kind))
     else:
         findings.values[name].value = None
-        hint = problem or java_hint(trimmed) or registry.elsewhere(trimmed)
+        hint = problem or unknown_class_hint(trimmed, part.kind, registry)
         findings.error(name, str(invalid(name, text, f"Class {text} could not be found.{hint}")))
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.api.config.definition import ConfigDef
+from runtime.api.errors import ConfigError
 from runtime.definitions.findings import Findings
 from runtime.java.errors import HostLostError
 from runtime.plugins.registry import Plugin, PluginRegistry, PluginType
+from runtime.transforms.python_udf.reference import FunctionReference
 
 _NOT_OF_THE_PLUGIN = (HostLostError, TimeoutError)  # the same validation may succeed later
 
@@ -39,6 +41,18 @@ def own_keys(
     except Exception as error:
         findings.error(key, f"{label}: {_text(error)}")
         return None
+
+
+def load_problem(reference: FunctionReference, batch: str) -> str:
+    """The reason why a function of a user cannot be loaded, or does not take such a batch; empty if there is
+    none."""
+    from runtime.transforms.python_udf.function import check_function
+
+    try:
+        check_function(reference, batch.lower())
+    except ConfigError as error:
+        return str(error)
+    return ""
 
 
 def _text(error: Exception) -> str:

@@ -10,6 +10,7 @@ from runtime.api.errors import ConfigError
 from runtime.java.target import is_java_target
 from runtime.model.task_spec import ConverterSpec
 from runtime.pipeline.chain.step import ChainStep
+from runtime.transforms.python_udf.reference import FUNCTION, PYTHON_UDF, FunctionReference
 
 if TYPE_CHECKING:
     from runtime.api.converter import Converter, HeaderConverter
@@ -116,9 +117,24 @@ def _configured(kind: str, own: Mapping[str, str], prefix: str, spec: TaskSpec) 
         raise ConfigError(f'Missing required configuration "{prefix}.type" which has no default value.')
     key = f"{prefix}.type"
     made = _make(kind, key, own["type"].strip(), spec)
+    if getattr(made, "java_name", "") == PYTHON_UDF:
+        made.label = prefix
+        _check_function(prefix, own.get(FUNCTION, ""), spec)
     hidden = _HIDDEN if is_java_target(spec.targets.get(key, "")) else ("type", *_HIDDEN)
     made.configure({name: text for name, text in own.items() if name not in hidden})
     return made
+
+
+def _check_function(prefix: str, text: str, spec: TaskSpec) -> None:
+    """ConfigError unless the function of a user is in a module of plugin.path. The herder has found it there if it has
+    chosen the plugins."""
+    if f"{prefix}.{FUNCTION}" in spec.targets or FunctionReference.of(text) is None:
+        return
+    from runtime.plugins.functions import function_problem
+    from runtime.plugins.registry import registry
+
+    if problem := function_problem(text, registry(tuple(spec.plugin_path))):
+        raise ConfigError(f"{prefix}.{FUNCTION}: {problem}")
 
 
 _HIDDEN = ("predicate", "negate", "plugin.version")

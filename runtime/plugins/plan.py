@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 
 from runtime.api.errors import ConfigError
 from runtime.model.environment import Environment
+from runtime.plugins.functions import function_modules
 from runtime.plugins.plugin import Plugin, PluginType
 from runtime.plugins.registry import CONNECTORS, PluginRegistry
 from runtime.plugins.versions import mismatch, satisfies
+from runtime.transforms.python_udf.reference import FUNCTION, PYTHON_UDF
 
 _VERSION = ".plugin.version"
 _CONVERTERS = {
@@ -19,6 +21,11 @@ _CONVERTERS = {
     "header.converter": PluginType.HEADER_CONVERTER,
 }
 _CHAIN = {"transforms": PluginType.TRANSFORMATION, "predicates": PluginType.PREDICATE}
+
+
+DATA_SOURCE = "data.source"
+DATA_SOURCES = ("headrace.DataSourceConnector", "headrace.DataSourceSinkConnector")
+"""Connectors whose code is that of the class in DATA_SOURCE, which may be in an environment."""
 
 
 class UnknownConnectorError(LookupError):
@@ -110,12 +117,20 @@ def _parts(config: Mapping[str, str | None], registry: PluginRegistry) -> Iterat
     if wanted is not None and not matching:
         raise ConfigError(mismatch(candidates[0].cls, wanted, registry.versions(candidates[0].cls)) or "")
     yield _Part("connector.class", name, matching)
+    if candidates[0].cls in DATA_SOURCES:
+        text = (config.get(DATA_SOURCE) or "").strip()
+        yield _Part(DATA_SOURCE, text, function_modules(text, registry))
     for key, kind in _CONVERTERS.items():
         yield _part(key, f"{key}.plugin.version", kind, config, registry)
     for key, kind in _CHAIN.items():
         for alias in (config.get(key) or "").split(","):
             prefix = f"{key}.{alias.strip()}"
-            yield _part(f"{prefix}.type", f"{prefix}.plugin.version", kind, config, registry)
+            part = _part(f"{prefix}.type", f"{prefix}.plugin.version", kind, config, registry)
+            yield part
+            if any(plugin.cls == PYTHON_UDF for plugin in part.candidates):
+                key_of_function = f"{prefix}.{FUNCTION}"
+                text = (config.get(key_of_function) or "").strip()
+                yield _Part(key_of_function, text, function_modules(text, registry))
 
 
 def _part(

@@ -23,7 +23,10 @@ class PluginType(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Plugin:
     """A plugin. `cls` is its name in configurations, `target` is "package.module:Class", or "java:Class@location" in
-    Java (`runtime.java.target`). Java plugins belong to no environment, and may be used in all."""
+    Java (`runtime.java.target`). Java plugins belong to no environment, and may be used in all.
+
+    A module with functions of users is described in the same way: `cls` and `target` are its name, and it has no
+    types."""
 
     cls: str
     target: str
@@ -53,7 +56,9 @@ class Plugin:
 
     @property
     def aliases(self) -> set[str]:
-        """The simple name, and the simple name without the suffix of its type; empty for inner classes."""
+        """The simple name, and the simple name without the suffix of its type; empty for inner classes and modules."""
+        if not self.kinds:
+            return set()
         suffix = "HeaderConverter" if self.kinds[0] is PluginType.HEADER_CONVERTER else _SUFFIXES[self.kinds[0]]
         name = self.simple_name
         if "$" in name:  # an inner class has no alias

@@ -23,6 +23,8 @@ from runtime.system.python_sources.class_sources import UndecidedError
 from runtime.system.python_sources.module_source import UnreadableSourceError
 
 GROUP = "headrace.plugins"
+FUNCTIONS = "headrace.functions"
+"""The group of entry points that declare modules with functions of users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Distributions:
     def __init__(self, folders: Sequence[str] | None = None) -> None:
         self._path = sys.path if folders is None else list(folders)
         self._entry_points: dict[tuple[str, str], tuple[importlib.metadata.EntryPoint, str]] = {}
+        self.function_modules: dict[str, None] = {}
+        """Modules that are declared to have functions of users."""
         for distribution in importlib.metadata.distributions(path=self._path):
             try:
                 self._add(distribution)
@@ -47,7 +51,10 @@ class Distributions:
 
     def _add(self, distribution: importlib.metadata.Distribution) -> None:
         """The metadata is parsed only if there are entry points of the group, since that takes a millisecond."""
-        if f"[{GROUP}]" not in (distribution.read_text("entry_points.txt") or ""):
+        text = distribution.read_text("entry_points.txt") or ""
+        if f"[{FUNCTIONS}]" in text:
+            self.function_modules.update({p.module: None for p in distribution.entry_points if p.group == FUNCTIONS})
+        if f"[{GROUP}]" not in text:
             return
         version = self.version(distribution.name)  # of the first one on the path, which is imported
         for point in distribution.entry_points:
@@ -104,15 +111,19 @@ def scan(
     finder = ClassFinder([*sys.path, *(folder for folder in folders if folder not in sys.path)], installed.version)
     plugins = [_plugin(declared.plugin, "", _revision(finder, declared.plugin), declared.version)
                for declared in installed.plugins(finder)]  # fmt: skip
+    modules = [_module(name, "", _state(finder, name)) for name in installed.function_modules]
     by_id: dict[str, Environment] = {}
     for folder in map(Path, folders):
         if _is_usable(folder):
-            plugins += _in_folder(folder, finder)
+            for module in _modules(folder, finder):
+                plugins += _in_module(module, folder, finder)
+                modules.append(_module(module, "", _state(finder, module)))
             for environment in _environments(folder, cache):
                 by_id[environment.id] = environment
                 plugins += _in_environment(environment)
+                modules += [_module(name, environment.id, environment.id) for name in _top_level(environment)]
     plugins += java_plugins(folders, discovery)
-    return PluginCatalog(tuple(plugins), by_id)
+    return PluginCatalog(tuple(plugins), by_id, tuple(modules))
 
 
 def _is_usable(folder: Path) -> bool:
@@ -123,8 +134,8 @@ def _is_usable(folder: Path) -> bool:
     return folder.is_dir()
 
 
-def _in_folder(folder: Path, finder: ClassFinder) -> Iterator[Plugin]:
-    """The plugins of modules and packages in a folder, which use the worker's own libraries."""
+def _modules(folder: Path, finder: ClassFinder) -> Iterator[str]:
+    """The modules and packages in a folder, which use the worker's own libraries."""
     for module in pkgutil.iter_modules([str(folder)]):
         origin = finder.file(module.name)
         if origin is None or not origin.resolve().is_relative_to(folder.resolve()):
@@ -133,8 +144,21 @@ def _in_folder(folder: Path, finder: ClassFinder) -> Iterator[Plugin]:
                 module.name, folder, origin or "elsewhere",
             )  # fmt: skip
             continue
-        for plugin in _exported(finder, module.name, folder):
-            yield _plugin(plugin, "", _revision(finder, plugin), None)
+        yield module.name
+
+
+def _in_module(module: str, folder: Path, finder: ClassFinder) -> Iterator[Plugin]:
+    for plugin in _exported(finder, module, folder):
+        yield _plugin(plugin, "", _revision(finder, plugin), None)
+
+
+def _top_level(environment: Environment) -> list[str]:
+    """The modules and packages of an environment."""
+    return [module.name for module in pkgutil.iter_modules(environment.folders)]
+
+
+def _module(name: str, environment: str, revision: str) -> Plugin:
+    return Plugin(name, name, (), "undefined", False, environment, revision)
 
 
 def _environments(folder: Path, cache: Path | None) -> Iterator[Environment]:
@@ -158,7 +182,10 @@ def _in_environment(environment: Environment) -> list[Plugin]:
             for module in pkgutil.iter_modules([folder]):
                 plugins += [(plugin, None) for plugin in _exported(finder, module.name, Path(folder))]
     if not plugins:
-        _log.warning("plugin.path: there are no plugins in the environment %s", environment.id)
+        _log.warning(
+            "plugin.path: there are no plugins in the environment %s, only functions for headrace.PythonUdf",
+            environment.id,
+        )
     return [_plugin(plugin, environment.id, environment.id, version) for plugin, version in plugins]
 
 
@@ -183,8 +210,12 @@ def _plugin(plugin: PluginClass, environment: str, revision: str, version: str |
 
 
 def _revision(finder: ClassFinder, plugin: PluginClass) -> str:
-    """Changes when any file of the plugin's top-level module changes."""
-    top, _, _ = plugin.module.partition(".")
+    return _state(finder, plugin.module)
+
+
+def _state(finder: ClassFinder, module: str) -> str:
+    """Changes when any file of the top-level module changes."""
+    top, _, _ = module.partition(".")
     file = finder.file(top)
     if file is None:
         return ""

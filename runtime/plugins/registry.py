@@ -182,6 +182,7 @@ class PluginRegistry:
             self._by_class.setdefault(plugin.cls, []).append(plugin)
         for versions in self._by_class.values():
             versions.sort(key=_age, reverse=True)
+        self._modules = _in_environment(self.catalog.modules, environment)
 
     def find(
         self, name: str, kinds: Iterable[PluginType] = tuple(PluginType), wanted: str | None = None
@@ -198,6 +199,15 @@ class PluginRegistry:
         """All plugins of this class name or alias that have one of these types, newest version first."""
         wanted = set(kinds)
         return [p for p in self._by_class.get(self._names.get(name, name), ()) if wanted & set(p.kinds)]
+
+    def modules(self, name: str) -> list[Plugin]:
+        """The modules of this name in which functions of users may be, or else those of the package that it is in.
+        Those of later versions of an environment come first."""
+        while name:
+            if modules := [module for module in self._modules if module.cls == name]:
+                return sorted(modules, key=_environment_age, reverse=True)
+            name = name.rpartition(".")[0]
+        return []
 
     def versions(self, cls: str) -> list[str]:
         """The versions of a class in all environments, oldest first."""
@@ -262,6 +272,10 @@ def _is_in_jvm(plugin: Plugin) -> bool:
 def _age(plugin: Plugin) -> tuple[Any, str]:
     """By version. Of equal versions in Java, Apache's worker uses that of the last location by name."""
     return sort_key(plugin.version), plugin.package if plugin.language == "java" else ""
+
+
+def _environment_age(plugin: Plugin) -> Any:
+    return sort_key(plugin.environment.rpartition("-")[0].rpartition("-")[2])
 
 
 def _scanned(plugin_path: Sequence[str]) -> PluginCatalog:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from runtime.api.converter import Converter
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import Column, ConstantColumn, ValueBatch
@@ -46,10 +48,13 @@ class DataFrameColumns:
     a schema are text: strings as they are, others as JSON."""
 
     def __init__(
-        self, columns: Columns, key: Converter | None, value: Converter | None, wanted: Collection[str] = RECORD_COLUMNS
-    ) -> None:
-        """`wanted`: the columns of records that are computed."""
+        self, columns: Columns, key: Converter | None, value: Converter | None,
+        wanted: Collection[str] = RECORD_COLUMNS, parses: bool = False,
+    ) -> None:  # fmt: skip
+        """`wanted`: the columns of records that are computed. `parses`: the fields of values that are JSON texts are
+        columns, too."""
         self._columns, self._key, self._value, self._wanted = columns, key, value, wanted
+        self._parses = parses
         self._schemas: dict[tuple[int, int], Schema] = {}
         self._used: list[Schema] = []  # keeps the ids in _schemas valid
 
@@ -61,7 +66,7 @@ class DataFrameColumns:
                     "The value is null, so that it has no fields: use headrace.columns=record, or drop such records "
                     "with the transformation Filter and the predicate RecordIsTombstone"
                 )
-            return values
+            return _parsed(values) if self._parses and isinstance(values.first, str | bytes) else values
         topics, times, headers = _metadata(records)
         key_schema, key_column = _column(self._key, topics, keys)
         value_schema, value_column = _column(self._value, topics, values)
@@ -84,6 +89,20 @@ class DataFrameColumns:
             schema = self._schemas[(id(key), id(value))] = struct_schema(wanted)
             self._used += [key, value]
         return schema
+
+
+def _parsed(values: ValueBatch) -> ValueBatch:
+    """JSON texts as maps without a schema. DataError if one is something else than a JSON object."""
+    rows = []
+    for text in values.rows:
+        try:
+            row = orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            raise DataError(f"The value is not JSON, whose fields are to be columns: {error}") from error
+        if not isinstance(row, dict):
+            raise DataError(f"The value is a JSON {type(row).__name__}, not an object whose fields could be columns")
+        rows.append(row)
+    return ValueBatch(None, rows)
 
 
 def _metadata(records: Sequence[SourceRecord]) -> tuple[Column, Column, Column]:

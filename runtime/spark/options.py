@@ -18,6 +18,10 @@ _KAFKA = f"{PREFIX}kafka."
 _SPARK = ("checkpointlocation", "queryname", "path")
 """Options that Spark adds itself."""
 
+VALUE_SCHEMA, _INFER_SCHEMA = "value.schema", "inferschema"
+_INFER = (VALUE_SCHEMA, _INFER_SCHEMA)
+_INFERRED = 1000  # records
+
 _PROVIDERS = {
     "config.providers": "env,file,dir",
     "config.providers.env.class": "EnvVarConfigProvider",
@@ -44,6 +48,8 @@ class SparkOptions:
     exact: Mapping[str, str] = field(default_factory=dict)
     """The keys that were given in `headrace.config`, in their original case."""
     columns: Columns | None = None
+    infer_records: int | None = None
+    """The records from which columns are inferred; None: they are not."""
     batch_rows: int | None = None
     buffer_bytes: int = 0
     idle: float = 0.0
@@ -61,10 +67,18 @@ class SparkOptions:
         own = {name: text for name, text in given.items() if name.startswith(PREFIX)}
         kafka = {name.removeprefix(_KAFKA): own.pop(name) for name in list(own) if name.startswith(_KAFKA)}
         take = _Taken(own)
+        infers, most = _infers(given), take.number("infer.records") or _INFERRED
+        columns = _columns(take.text("columns"))
+        if infers and columns is Columns.RECORD:
+            raise ConfigError(
+                f"Options {VALUE_SCHEMA}=infer and {PREFIX}columns=record: with the former, the columns are the fields "
+                "of values"
+            )
         parsed = cls(
-            connector={n: t for n, t in given.items() if not n.startswith(PREFIX) and n not in _SPARK},
+            connector={n: t for n, t in given.items() if not n.startswith(PREFIX) and n not in (*_SPARK, *_INFER)},
             exact=_exact(take.text("config")),
-            columns=_columns(take.text("columns")),
+            columns=Columns.VALUE if infers else columns,
+            infer_records=most if infers else None,
             batch_rows=take.number("max.records.per.batch"),
             buffer_bytes=(take.number("buffer.mb") or 128) * 1024 * 1024,
             idle=(take.number("idle.ms") or 3000) / 1000,
@@ -77,6 +91,11 @@ class SparkOptions:
         )
         take.check_all_known()
         return parsed
+
+    @property
+    def infers(self) -> bool:
+        """Whether the fields of values without a schema are columns, those of JSON texts, too."""
+        return self.infer_records is not None
 
     @property
     def worker(self) -> dict[str, str]:
@@ -107,6 +126,18 @@ class _Taken:
         if self._left:
             name = min(self._left)
             raise ConfigError(f"Option {name} is unknown; choose from {', '.join(sorted(self._known))}")
+
+
+def _infers(given: Mapping[str, str]) -> bool:
+    """Whether the types of values without a schema are inferred, as with Spark's own option for JSON and CSV."""
+    value, spark = given.get(VALUE_SCHEMA, "").strip().lower(), given.get(_INFER_SCHEMA, "").strip().lower()
+    if value not in ("", "infer"):
+        raise ConfigError(
+            f"Option {VALUE_SCHEMA}={value}: expected infer. Give other schemas with .schema('id BIGINT')"
+        )
+    if spark not in ("", "true", "false"):
+        raise ConfigError(f"Option inferSchema={spark}: expected true or false")
+    return value == "infer" or spark == "true"
 
 
 def _columns(text: str) -> Columns | None:

@@ -26,6 +26,7 @@ _OF_RECORDS = (
     ("RegexRouter", "routers"),
     ("TimestampRouter", "routers"),
     ("ValueToKey", "value_to_key"),
+    ("headrace.PythonUdf", "python_udf.udf"),
     ("headrace.SparkSql", "spark_sql.sql"),
 )
 

@@ -56,6 +56,24 @@ def test_a_reader_cannot_import_modules(tmp_path: Path) -> None:
     assert module not in sys.modules
 
 
+def test_a_reader_cannot_run_functions(tmp_path: Path) -> None:
+    (tmp_path / "udf_of_reader.py").write_text("import this\n\ndef clean(batch): return batch\n")
+    sys.modules.pop("this", None)
+    plugins = PluginRegistry((str(tmp_path),))
+    plugin = plugins.find("FileStreamSink")
+    assert plugin is not None
+    for function, problem in (
+        ("udf_of_reader:clean", ""),
+        ("udf_of_reader:x", "no function x"),
+        ("os:abort", "no module os"),
+    ):
+        chain = {"transforms": "u", "transforms.u.type": "headrace.PythonUdf", "transforms.u.function": function}
+        config: dict[str, str | None] = {"name": "a", "connector.class": plugin.cls, "topics": "t", **chain}
+        found = errors(validate_text(config, plugin, plugins.load_class(plugin), plugins, DEFAULTS))
+        assert problem in "".join(found.get("transforms.u.function", [""])) and bool(found) is bool(problem)
+    assert "this" not in sys.modules and "udf_of_reader" not in sys.modules
+
+
 def test_variables_are_shown_as_they_are_and_named_as_unchecked() -> None:
     result = answer({
         "connector.class": "FileStreamSink", "topics": "${file:/x:topics}", "tasks.max": "${env:N}",

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark.sql.datasource import (
     DataSource,
+    DataSourceReader,
     DataSourceStreamArrowWriter,
     DataSourceStreamReader,
     DataSourceStreamWriter,
@@ -100,6 +101,21 @@ class NumbersReaderOfSpark40(NumbersReader):
         return {"n": self._total}
 
 
+class NumbersOfAnySpark(Numbers):
+    """A reader that accepts both signatures, which is the new one for Spark."""
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return NumbersReaderOfAnySpark(self.options)
+
+
+class NumbersReaderOfAnySpark(NumbersReader):
+    """Fails if it is called as by Spark 4.0 and 4.1."""
+
+    def latestOffset(self, *args: Any) -> dict[str, Any]:
+        start, limit = args
+        return super().latestOffset(start, limit)
+
+
 class ArrowNumbers(Numbers):
     """Numbers as Arrow record batches."""
 
@@ -115,6 +131,40 @@ class ArrowNumbersReader(NumbersReader):
 
         rows = list(super().read(partition))
         yield pa.RecordBatch.from_arrays([pa.array([row[at] for row in rows]) for at in (0, 1)], names=["n", "text"])
+
+
+class Squares(DataSource):
+    """Has a batch reader only: the squares up to the option `total` in two partitions, and the number of the read.
+    `reads`: a file with a line for each read."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "squares"
+
+    def schema(self) -> str:
+        return "n BIGINT NOT NULL, square BIGINT, reads INT"
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        return SquaresReader(self.options)
+
+
+class SquaresReader(DataSourceReader):
+    """Plans a read."""
+
+    def __init__(self, options: Any) -> None:
+        self._total, file = int(options.get("total", "10")), Path(options["reads"])
+        with file.open("a") as stream:
+            stream.write("read\n")
+        self._reads = len(file.read_text().splitlines())
+
+    def partitions(self) -> Sequence[InputPartition]:
+        middle = self._total // 2
+        return [NumbersPartition(0, middle), NumbersPartition(middle, self._total)]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        assert isinstance(partition, NumbersPartition)
+        for n in range(partition.start, partition.end):
+            yield n, n * n, self._reads
 
 
 class Letters(DataSource):

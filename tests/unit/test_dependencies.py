@@ -23,7 +23,11 @@ _IMPORT = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
 
 @pytest.mark.parametrize(
     ("half", "extras"),
-    [("tui", ["runtime"]), ("runtime", ["runtime", "avro", "protobuf", "json-schema"]), ("tests", ["runtime", "dev"])],
+    [
+        ("tui", ["runtime"]),
+        ("runtime", ["runtime", "avro", "protobuf", "json-schema", "pandas"]),
+        ("tests", ["runtime", "dev"]),
+    ],
 )
 def test_imported_packages_are_declared(half: str, extras: list[str]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

@@ -13,6 +13,7 @@ from runtime.api.config import validators
 from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Width
 from runtime.api.errors import ConfigError
 from runtime.connectors.data_source.ddl import parse_ddl
+from runtime.connectors.data_source.short_names import BASE, ENTRY_POINTS, short_names
 from runtime.system.python_sources.class_sources import ClassSources, UndecidedError
 
 if TYPE_CHECKING:
@@ -20,11 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 CLASS, SCHEMA, OPTION_PREFIX = "data.source", "data.source.schema", "data.source.option."
-ENTRY_POINTS = "headrace.data_sources"
-"""The group of entry points that declare data sources whose base class their source does not tell."""
-
-_BASE = ("pyspark.sql.datasource", "DataSource")
-_CLASS_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+\Z")
+_CLASS_NAME = re.compile(r"[A-Za-z_][\w-]*([.:][A-Za-z_]\w*)*\Z")
 GROUP = "Data source"
 
 
@@ -32,9 +29,9 @@ def common_keys(schema_doc: str) -> tuple[ConfigKey, ...]:
     """The keys of the class and the schema."""
     return (
         ConfigKey(CLASS, ConfigType.STRING, importance=Importance.HIGH, doc="Class of the data source with its module, "
-             "such as `package.module.Class`: a subclass of `pyspark.sql.datasource.DataSource`. Keys "
-             "`data.source.option.<name>` are its options.", validator=_check_class, width=Width.LONG,
-             display_name="Data source"),
+             "such as `package.module.Class`: a subclass of `pyspark.sql.datasource.DataSource`. Or its short name, as "
+             "in Spark's format(). Keys `data.source.option.<name>` are its options.", validator=_check_class,
+             width=Width.LONG, display_name="Data source"),
         ConfigKey(SCHEMA, ConfigType.STRING, None, Importance.MEDIUM, schema_doc, validators.optional(_check_schema),
              width=Width.LONG, display_name="Data source schema"),
     )  # fmt: skip
@@ -55,29 +52,56 @@ def _check_schema(name: str, value: Any) -> None:
 
 
 def check_registered(config: Mapping[str, str]) -> None:
+    """check_class() for the configured class."""
+    check_class(config.get(CLASS, ""))
+
+
+def is_python_class(name: str) -> bool:
+    """Whether a format of Spark names a class in a Python module: as `module:Class`, or as `module.Class` if there is
+    such a module."""
+    module = name.rpartition(".")[0]
+    return ":" in name or (bool(module) and ClassSources(sys.path).file(module) is not None)
+
+
+def check_class(name: str, key: str = CLASS) -> None:
     """ConfigError unless the source of its module says that the class is a data source, or an entry point does. Other
     modules are not imported: importing them may do anything, such as running tests or ending the process."""
-    name = config.get(CLASS, "")
-    module, _, cls = name.rpartition(".")
+    module, cls = class_of(name)
     declared = importlib.metadata.entry_points(group=ENTRY_POINTS)
     if any((point.module, point.attr) == (module, cls) for point in declared):
         return
     sources = ClassSources(sys.path)
     if sources.file(module) is None:
         raise ConfigError(
-            f"Invalid value {name} for configuration {CLASS}: there is no module {module}. Install the package of the "
+            f"Invalid value {name} for configuration {key}: there is no module {module}. Install the package of the "
             "data source in the environment of the worker"
         )
     try:
         definition = sources.definition(module, cls)
-        if definition is None or _BASE not in sources.ancestors(*definition):
+        if definition is None or BASE not in sources.ancestors(*definition):
             raise UndecidedError(f"{module} defines and imports no subclass of DataSource of this name")
     except UndecidedError as error:
         raise ConfigError(
-            f"Invalid value {name} for configuration {CLASS}: not a subclass of DataSource as far as the source of its "
+            f"Invalid value {name} for configuration {key}: not a subclass of DataSource as far as the source of its "
             f"module tells, so that it is not imported: {error}. If its source is not available, declare the class by "
             f"an entry point {module}:{cls} of the group {ENTRY_POINTS}"
         ) from None
+
+
+def class_of(name: str) -> tuple[str, str]:
+    """The module and the class that a configuration names, as `module.Class`, as `module:Class`, or by a short name.
+    ConfigError for an unknown short name."""
+    if "." in name or ":" in name:
+        module, _, cls = name.replace(":", ".").rpartition(".")
+        return module, cls
+    known = short_names()
+    if name.casefold() in known:
+        return known[name.casefold()]
+    names = ", ".join(sorted(known)) or "there are none"
+    raise ConfigError(
+        f"Invalid value {name} for configuration {CLASS}: expected a class such as package.module.Class, or the short "
+        f"name of a data source in an installed package pyspark_… ({names})"
+    )
 
 
 def load_data_source(config: Mapping[str, str]) -> DataSource:
@@ -85,7 +109,7 @@ def load_data_source(config: Mapping[str, str]) -> DataSource:
     from pyspark.sql.datasource import CaseInsensitiveDict, DataSource
 
     name = config.get(CLASS, "")
-    module, _, cls = name.rpartition(".")
+    module, cls = class_of(name)
     try:
         source_class = getattr(importlib.import_module(module), cls)
     except (Exception, SystemExit) as error:  # third-party code

@@ -140,7 +140,7 @@ class StreamReader:
 
     def __init__(self, reader: DataSourceStreamReader, threads: int) -> None:
         self._reader, self._threads = reader, threads
-        self._limited = len(inspect.signature(reader.latestOffset).parameters) >= 2  # since Spark 4.2
+        self._limited = bool(inspect.signature(reader.latestOffset).parameters)  # since Spark 4.2, which asks the same
 
     def initial(self) -> ReaderOffset:
         return checked_offset(self._reader.initialOffset())
@@ -156,7 +156,7 @@ class StreamReader:
         return None if limit is None else limit()
 
     def batch(self, start: ReaderOffset, end: ReaderOffset) -> MicroBatch:
-        return _PartitionedBatch(self._reader, self._reader.partitions(dict(start), dict(end)), self._threads)
+        return PartitionedBatch(self._reader, self._reader.partitions(dict(start), dict(end)), self._threads)
 
     def commit(self, end: ReaderOffset) -> None:
         self._reader.commit(dict(end))
@@ -165,7 +165,9 @@ class StreamReader:
         self._reader.stop()
 
 
-class _PartitionedBatch:
+class PartitionedBatch:
+    """The partitions of a reader."""
+
     def __init__(self, reader: DataSourceStreamReader, partitions: Sequence[InputPartition], threads: int) -> None:
         self._reader, self._partitions, self._threads = reader, partitions, threads
 
@@ -228,12 +230,21 @@ def open_reader(source: DataSource, schema: StructType, threads: int) -> MicroBa
         raise ConfigError(f"{type(source).__name__} has no streaming reader") from error
 
 
-def check_streams(source: DataSource) -> None:
-    """Raises ConfigError if the class of a data source defines no streaming reader. Does not open one."""
+def reader_problem(source: DataSource, streams: bool) -> str:
+    """The reason why a data source cannot be read as a stream, or else in batches; empty if it can. Does not open a
+    reader."""
     from pyspark.sql.datasource import DataSource
 
-    if not has_partitions(source) and type(source).simpleStreamReader is DataSource.simpleStreamReader:
-        raise ConfigError(f"{type(source).__name__} has no streaming reader")
+    name, cls = type(source).__name__, type(source)
+    can_stream = has_partitions(source) or cls.simpleStreamReader is not DataSource.simpleStreamReader
+    can_batch = cls.reader is not DataSource.reader
+    if not can_stream and not can_batch:
+        return f"{name} has no reader"
+    if streams and not can_stream:
+        return f"{name} has no streaming reader, only a batch reader: set data.source.mode to once or interval"
+    if not streams and not can_batch:
+        return f"{name} has no batch reader, only a streaming reader: set data.source.mode to stream"
+    return ""
 
 
 def has_partitions(source: DataSource) -> bool:

@@ -20,7 +20,7 @@ from runtime.api.task import Offset, Partition
 from runtime.connectors.data_source.micro_batches import END, OFFSET, RECORDS, BatchPosition, decoded, encoded
 from runtime.connectors.data_source.readers import ReaderOffset
 
-SOURCE, TASK = "data.source", "task"
+SOURCE, TASK, MODE = "data.source", "task", "mode"
 BATCH, PARTITIONS, TASKS, DONE = "batch", "partitions", "tasks", "done"
 
 
@@ -70,6 +70,12 @@ def position_of(offset: Offset) -> BatchPosition | SharedBatch:
         )
     numbers = [_number(offset, name, 1) for name in (BATCH, PARTITIONS, TASKS)]
     return SharedBatch(decoded(offset, OFFSET), decoded(offset, END), *numbers)
+
+
+def source_partition(config: Mapping[str, str], streams: bool) -> Partition:
+    """The source partition of a data source: one for its streaming reader, another for its batch reader."""
+    partition = {SOURCE: config[SOURCE]}
+    return partition if streams else {**partition, MODE: "batch"}
 
 
 def share_partition(source: Partition, share: int) -> Partition:

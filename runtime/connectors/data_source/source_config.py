@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width, grouped
-from runtime.connectors.config_keys import TOPIC_KEY
+from runtime.connectors.config_keys import INTERVAL as AT_INTERVALS
+from runtime.connectors.config_keys import ONCE, STREAM, TOPIC_KEY, is_interval
 from runtime.connectors.data_source.loading import GROUP, common_keys
 
 TOPIC, KEY, INTERVAL = "topic", "key.field", "data.source.poll.interval.ms"
 THREADS, BATCH = "data.source.threads", "data.source.batch.size"
+MODE, TRIGGER = "data.source.mode", "data.source.trigger"
 TASK_NUMBER, TASK_COUNT = "data.source.task", "data.source.tasks"
 """In the configurations of tasks only: the number of the task, and how many tasks there are."""
 
@@ -22,6 +24,11 @@ SOURCE_KEYS = ConfigDef(
     *grouped(GROUP, 1,
         *common_keys("Schema of the records as Spark's DDL, such as `id INT, name STRING`; by default the data "
              "source's."),
+        ConfigKey(MODE, ConfigType.STRING, STREAM, Importance.HIGH, "stream follows the data source with its streaming "
+             "reader. once reads all rows of its batch reader once, interval again and again.",
+             validators.one_of(STREAM, ONCE, AT_INTERVALS), width=Width.SHORT, display_name="Data source mode"),
+        ConfigKey(TRIGGER, ConfigType.STRING, "1 minute", Importance.MEDIUM, "With data.source.mode=interval: time "
+             "between the starts of two reads.", is_interval, width=Width.SHORT, display_name="Data source trigger"),
         TOPIC_KEY,
         ConfigKey(KEY, ConfigType.STRING, None, Importance.MEDIUM, "Field whose value is the key of the record. By "
              "default, records have no key.", width=Width.SHORT, display_name="Key field"),

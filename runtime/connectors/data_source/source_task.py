@@ -11,22 +11,27 @@ from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConnectError
 from runtime.api.task import SourceTask
+from runtime.connectors.config_keys import INTERVAL as AT_INTERVALS
+from runtime.connectors.config_keys import STREAM, interval
+from runtime.connectors.data_source.batch_reads import BatchReads
 from runtime.connectors.data_source.chunk_thread import ChunkThread, OffsetMark, RowChunk
 from runtime.connectors.data_source.connect_schema import Convert, connect_struct
-from runtime.connectors.data_source.loading import CLASS, SCHEMA, load_data_source, read_schema
-from runtime.connectors.data_source.micro_batches import OFFSET
+from runtime.connectors.data_source.loading import SCHEMA, load_data_source, read_schema
+from runtime.connectors.data_source.micro_batches import OFFSET, BatchPosition
 from runtime.connectors.data_source.readers import open_reader
 from runtime.connectors.data_source.reading import BatchPlanner, ShareReader, Shares
-from runtime.connectors.data_source.shared_batches import SOURCE, position_of
+from runtime.connectors.data_source.shared_batches import position_of, source_partition
 from runtime.connectors.data_source.source_config import (
     BATCH,
     INTERVAL,
     KEY,
+    MODE,
     SOURCE_KEYS,
     TASK_COUNT,
     TASK_NUMBER,
     THREADS,
     TOPIC,
+    TRIGGER,
 )
 
 _STOP_WAIT = 0.5  # seconds
@@ -55,16 +60,24 @@ class DataSourceTask(SourceTask):
         self._schema, self._converts = connect_struct(schema)
         self._topic: str = settings[TOPIC]
         self._key: str | None = settings[KEY] or None
-        self._source = {SOURCE: settings[CLASS]}
+        streams = settings[MODE] == STREAM
+        self._source = source_partition(config, streams)
         stored = self.context.offsets.offset(self._source)
         position = None if stored is None else position_of(stored)
+        if not streams and position is not None and position.end is not None:
+            position = BatchPosition(position.start)  # rows may have changed since, so that none can be skipped
         self._passed_on: object = stored and stored.get(OFFSET)
         task, tasks = int(config.get(TASK_NUMBER, "0")), int(config.get(TASK_COUNT, "1"))
         self._plans = task == 0
-        reader, interval = open_reader(source, schema, settings[THREADS]), settings[INTERVAL] / 1000
-        shares = Shares(reader, self._source, self.context.offsets, task, tasks, interval)
+        if streams:
+            reader = open_reader(source, schema, settings[THREADS])
+        else:
+            trigger = interval(settings[TRIGGER]) if settings[MODE] == AT_INTERVALS else None
+            reader = BatchReads(source, schema, settings[THREADS], trigger)
+        wait = settings[INTERVAL] / 1000
+        shares = Shares(reader, self._source, self.context.offsets, task, tasks, wait)
         read = (
-            BatchPlanner(reader, self._source, position, shares, tasks, interval).read
+            BatchPlanner(reader, self._source, position, shares, tasks, wait).read
             if self._plans
             else ShareReader(shares).read
         )

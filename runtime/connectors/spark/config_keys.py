@@ -8,41 +8,21 @@ from typing import Any
 
 from runtime.api.config.types import invalid
 from runtime.api.errors import ConfigError
+from runtime.connectors.config_keys import is_interval
 
 FORMAT, PATH, TABLE, MODE = "spark.format", "spark.path", "spark.table", "spark.mode"
 TRIGGER, SCHEMA, SQL = "spark.trigger", "spark.schema", "spark.sql"
 _OPTION = "spark.option."
 
-_INTERVAL = re.compile(
-    r"\s*(\d+(?:\.\d+)?)\s*(ms|milliseconds?|s|seconds?|m|minutes?|h|hours?|d|days?)\s*", re.IGNORECASE
-)
-_SECONDS = {"d": 86_400.0, "m": 60.0, "h": 3600.0, "s": 1.0}
 _QUERY = re.compile(
     r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*+(?:SELECT|WITH|FROM|TABLE|VALUES)\b", re.IGNORECASE | re.DOTALL
 )
 """The start of a query, behind comments and parentheses."""
 
 
-def interval(text: str) -> float:
-    """Seconds of a text such as `10 seconds`, as in Spark's triggers. ValueError if it is not understood."""
-    match = _INTERVAL.fullmatch(text)
-    if match is None:
-        raise ValueError("Must be a number with a unit, such as 500 ms, 10 seconds or 1 minute")
-    unit = match[2].lower()
-    return float(match[1]) * (0.001 if unit.startswith(("ms", "milli")) else _SECONDS[unit[0]])
-
-
 def options_of(config: Mapping[str, str]) -> dict[str, str]:
     """The options of the format: the keys `spark.option.<name>`."""
     return {key.removeprefix(_OPTION): value for key, value in config.items() if key.startswith(_OPTION)}
-
-
-def is_interval(name: str, value: Any) -> None:
-    """ConfigError unless the value is a number with a unit of time."""
-    try:
-        interval(str(value))
-    except ValueError as error:
-        raise invalid(name, value, str(error)) from None
 
 
 def is_empty_or_interval(name: str, value: Any) -> None:
@@ -60,6 +40,15 @@ def is_ddl(name: str, value: Any) -> None:
             parse_ddl(value)
         except ConfigError as error:
             raise invalid(name, value, str(error)) from None
+
+
+def is_format(name: str, value: Any) -> None:
+    """ConfigError if the value names a class in a Python module that is not a data source. Imports nothing."""
+    if value:
+        from runtime.connectors.data_source.loading import check_class, is_python_class
+
+        if is_python_class(str(value)):
+            check_class(str(value), name)
 
 
 def is_query(name: str, value: Any) -> None:

@@ -16,6 +16,7 @@ from runtime.spark.columns import columns_of_names
 from runtime.spark.connector import PlannedTask, SparkConnector
 from runtime.spark.options import SparkOptions
 from runtime.spark.position import StreamPosition
+from runtime.spark.source.field_inference import FieldInference
 from runtime.spark.source.source_run import SourceTaskRun
 
 
@@ -43,7 +44,7 @@ class HeadraceReader(DataSourceReader):
         run = SourceTaskRun(connector, PlannedTask(partition.number, partition.config), StreamPosition())
         names = self._schema.names
         columns = self._options.columns or columns_of_names(names, connector.has_converter("value"))
-        rows = run.conversion.rows(columns, arrow_schema(self._schema))
+        rows = run.conversion.rows(columns, arrow_schema(self._schema), self._options.infers)
         try:
             run.start()
             for records in polls(run, self._options):
@@ -68,10 +69,26 @@ def polls(run: SourceTaskRun, options: SparkOptions) -> Iterator[Sequence[Any]]:
 
 
 def inferred_schema(options: SparkOptions) -> StructType:
-    """The schema of the first record. ConnectError if none arrives in time."""
+    """The schema of the first record, or of the first ones with `value.schema=infer`. ConnectError if none arrives in
+    time."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     connector = SparkConnector(options, ConnectorType.SOURCE)
+    if options.infer_records is not None:
+        fields = FieldInference(options.infer_records, options.idle)
+        for task in connector.planned():
+            run = SourceTaskRun(connector, task, StreamPosition())
+            try:
+                run.start()
+                fields.add(run.conversion.inferred_fields(records) for records in polls(run, options))
+            finally:
+                run.stop()
+            if fields.enough:
+                break
+        if fields.schema is not None:
+            inferred: StructType = from_arrow_schema(fields.schema)
+            return inferred
+        raise _no_record(options)
     for task in connector.planned():
         run = SourceTaskRun(connector, task, StreamPosition())
         try:
@@ -83,7 +100,11 @@ def inferred_schema(options: SparkOptions) -> StructType:
                     return schema
         finally:
             run.stop()
-    raise ConnectError(
+    raise _no_record(options)
+
+
+def _no_record(options: SparkOptions) -> ConnectError:
+    return ConnectError(
         f"No record has arrived within {options.idle:g} s (headrace.idle.ms) from which the schema could be inferred: "
         "give it with .schema('id BIGINT, name STRING'), or raise headrace.idle.ms"
     )

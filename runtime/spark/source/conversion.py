@@ -11,6 +11,7 @@ import pyarrow as pa
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import ErrantSourceRecord, SourceRecord
+from runtime.api.data.schema import Type
 from runtime.api.errors import DataError
 from runtime.connectors.files.sink.records_to_arrow import CONVERSION_ERRORS, ArrowConversion
 from runtime.connectors.spark.sink.columns import TableColumns, spark_compatible
@@ -59,11 +60,31 @@ class RowConversion:
             return pa.schema([pa.field(field.name, _typed(spark_compatible(field.type))) for field in schema])
         return None
 
-    def rows(self, columns: Columns, target: Any) -> RecordRows:
-        """The rows of records as batches of the Arrow schema `target`."""
+    def inferred_fields(self, records: Sequence[SourceRecord]) -> Iterator[Any]:
+        """The Arrow schemas of the fields of single values, JSON texts included; one for records that share a Connect
+        schema. Raises the error that fails the task."""
+        columns, conversion = DataFrameColumns(Columns.VALUE, None, None, parses=True), ArrowConversion()
+        try:
+            for left, values, keys in self._groups(records):
+                known = values.schema is not None and values.schema.type is Type.STRUCT
+                for place in range(1 if known else values.count):
+                    at = slice(place, place + 1)
+                    try:
+                        yield conversion.record_batch(columns.of(*_part(at, left, values, keys))).schema
+                    except CONVERSION_ERRORS as error:
+                        self._refuse(left[place], error)
+        finally:
+            self._tolerance.release(records)
+
+    def rows(self, columns: Columns, target: Any, parses: bool = False) -> RecordRows:
+        """The rows of records as batches of the Arrow schema `target`. `parses`: also of JSON texts."""
         return RecordRows(
-            DataFrameColumns(columns, self._key, self._value, target.names), target, self._groups, self._tolerance
-        )
+            DataFrameColumns(columns, self._key, self._value, target.names, parses), target, self._groups,
+            self._tolerance, self._refuse,
+        )  # fmt: skip
+
+    def _refuse(self, record: SourceRecord, error: Exception) -> None:
+        self._tolerance.failed(Failure(Stage.VALUE_CONVERTER, _HERE, error, record, source_place(record)[1]))
 
     def _skips(self, record: SourceRecord) -> bool:
         """Whether the task could not read a record, which is skipped. Raises the error that fails the task."""
@@ -106,8 +127,10 @@ class RecordRows:
         target: Any,
         groups: Callable[[Sequence[SourceRecord]], Iterator[Group]],
         tolerance: Tolerance,
+        refuse: Callable[[SourceRecord, Exception], None],
     ) -> None:
         self._columns, self._target, self._groups, self._tolerance = columns, target, groups, tolerance
+        self._refuse = refuse
         self._table = TableColumns(Evolution.FREEZE, target, fixed=True)
 
     def of(self, records: Sequence[SourceRecord]) -> list[Any]:
@@ -132,9 +155,6 @@ class RecordRows:
             return [batch for half in halves for batch in self._batches(*_part(half, records, values, keys))]
         converted = self._table.convert(struct, lambda place, error: self._refuse(records[place], error))
         return [_exact(batch, self._target) for _, batch in converted]
-
-    def _refuse(self, record: SourceRecord, error: Exception) -> None:
-        self._tolerance.failed(Failure(Stage.VALUE_CONVERTER, _HERE, error, record, source_place(record)[1]))
 
 
 def _part(part: slice, records: Sequence[SourceRecord], values: ValueBatch, keys: ValueBatch) -> Group:

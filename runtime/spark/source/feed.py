@@ -193,7 +193,7 @@ class TaskReader:
             self._feed.failed(error)
 
     def _loop(self, run: SourceTaskRun) -> None:
-        rows = run.conversion.rows(self._columns, self._target)
+        rows = run.conversion.rows(self._columns, self._target, self._connector.options.infers)
         while not self._stopping:
             while self._committed:
                 self._report(run, self._committed.popleft())

@@ -34,6 +34,7 @@ class ClassSource:
     members: frozenset[str]  # names that the body defines, abstract methods excepted
     abstract: frozenset[str]
     version: Version | None  # returned by version()
+    label: Version | None = None  # returned by name()
 
 
 @dataclass(slots=True)
@@ -46,6 +47,7 @@ class ModuleSource:
     aliases: dict[str, str] = field(default_factory=dict)  # names assigned from other names
     constants: dict[str, Version] = field(default_factory=dict)
     exported: tuple[str, ...] | None = None  # __all__
+    bound: dict[str, None] = field(default_factory=dict)  # all names, also of functions and assigned ones
 
     @property
     def names(self) -> list[str]:
@@ -73,6 +75,7 @@ def _read(path: Path, name: str, is_package: bool, size: int, changed: int) -> M
     package = name if is_package else name.rpartition(".")[0]
     for statement in _statements(tree.body):
         _add(source, statement, package)
+        source.bound.update(dict.fromkeys(_bound(statement)))
     return source
 
 
@@ -113,6 +116,19 @@ def _add(source: ModuleSource, statement: ast.stmt, package: str) -> None:
             pass
 
 
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement binds, except with a star."""
+    match statement:
+        case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            yield name
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in names)
+        case _:
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    yield node.id
+
+
 def _assign(source: ModuleSource, name: str, value: ast.expr) -> None:
     if name == "__all__" and isinstance(value, ast.List | ast.Tuple):
         source.exported = tuple(e.value for e in value.elts if isinstance(e, ast.Constant) and isinstance(e.value, str))
@@ -134,18 +150,20 @@ def _absolute(statement: ast.ImportFrom, package: str) -> str:
 def _class(statement: ast.ClassDef) -> ClassSource:
     members: set[str] = set()
     abstract: set[str] = set()
-    version = None
+    version = label = None
     for inner in statement.body:
         if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
             (abstract if any(_is_abstract(d) for d in inner.decorator_list) else members).add(inner.name)
             if inner.name == "version":
                 version = _returned(inner)
+            if inner.name == "name":
+                label = _returned(inner)
         elif isinstance(inner, ast.Assign):
             members.update(target.id for target in inner.targets if isinstance(target, ast.Name))
         elif isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name) and inner.value is not None:
             members.add(inner.target.id)
     bases = tuple(_dotted(base.value if isinstance(base, ast.Subscript) else base) for base in statement.bases)
-    return ClassSource(bases, frozenset(members), frozenset(abstract), version)
+    return ClassSource(bases, frozenset(members), frozenset(abstract), version, label)
 
 
 def _is_abstract(decorator: ast.expr) -> bool:

@@ -1,7 +1,6 @@
 """headrace.SparkSql: a query of Spark over the records of any connector.
 
 sql.py             the transformation and its configuration
-record_table.py    the columns that a query may use, of one batch
 query.py           what a query needs and gives for records with certain columns
 results.py         results of Spark as records
 spark.py           requests to the worker's Spark session

@@ -9,7 +9,7 @@ from typing import Any
 
 from runtime.api.errors import DataError
 from runtime.connectors.spark.session_client import PREPARE_SQL
-from runtime.transforms.spark_sql.record_table import RecordTable
+from runtime.transforms.tables.record_table import RecordTable
 
 MAX_SHAPES = 200
 """The most kinds of records that are remembered."""

@@ -14,7 +14,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from runtime.api.config.types import invalid
-from runtime.api.errors import ConfigError, DataError, RetriableError
+from runtime.api.errors import DataError, RetriableError
 from runtime.connectors.spark.config_keys import check_start
 from runtime.connectors.spark.session_client import (
     CHECK_SQL,
@@ -25,16 +25,11 @@ from runtime.connectors.spark.session_client import (
     SparkRequestError,
 )
 from runtime.model.task_errors import TaskLostError
+from runtime.transforms.tables.errors import RefusedError
 
 _LOOK = 0.1  # seconds between two looks whether the task is to stop
 _RESTART = 1.0  # seconds after which the task is started again if the driver has ended
 _CHECK_TIMEOUT = 20.0  # seconds for the check of a configuration, which starts the session if it is the first
-
-
-class RefusedError(ConfigError):
-    """The query cannot be run at all."""
-
-    tolerable = False
 
 
 class SparkBusyError(RetriableError):

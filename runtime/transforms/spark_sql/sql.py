@@ -16,7 +16,7 @@ from runtime.transforms.definitions import LOW, MEDIUM, key
 
 if TYPE_CHECKING:
     from runtime.transforms.spark_sql.query import PreparedQuery
-    from runtime.transforms.spark_sql.record_table import RecordTable
+    from runtime.transforms.tables.record_table import RecordTable
 
 
 def _accepted(name: str, value: Any) -> None:
@@ -51,7 +51,7 @@ class SparkSql(BatchTransformation):
     def configure(self, config: Mapping[str, str]) -> None:
         from runtime.transforms.spark_sql.query import PreparedQueries
         from runtime.transforms.spark_sql.spark import QueryRequests
-        from runtime.transforms.spark_sql.typed_values import TypedValues
+        from runtime.transforms.tables.typed_values import TypedValues
 
         unchecked = [replace(known, validator=None) if known.name == _SQL.name else known for known in self.config_def]
         parsed = ConfigDef(*unchecked).parse(config)
@@ -62,8 +62,8 @@ class SparkSql(BatchTransformation):
     def derive(self, values: ValueBatch, metadata: BatchMetadata) -> Derived:
         """As described for the class. Records without a value are not changed."""
         from runtime.api.data.columns import MixedBatchError
-        from runtime.transforms.spark_sql.record_table import RecordTable
         from runtime.transforms.spark_sql.results import derived, read_results
+        from runtime.transforms.tables.record_table import RecordTable
 
         if values.all_null:
             return Derived(values, range(values.count))

@@ -28,6 +28,7 @@ _CONFIGS: Mapping[str, Mapping[str, str]] = {
     "TimestampConverter": {"field": "id", "target.type": "string", "format": "yyyy-MM-dd"},
     "DropHeaders": {"headers": "trace"},
     "Filter": {},
+    "PythonUdf": {"function": "tests.support.user_functions:same"},
     "InsertHeader": {"header": "site", "value.literal": "17"},
     "RegexRouter": {"regex": "top(.*)", "replacement": "bot$1"},
     "TimestampRouter": {},

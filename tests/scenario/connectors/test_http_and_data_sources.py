@@ -177,3 +177,19 @@ def _offset(connect: Connect, name: str, expected: dict[str, Any] | None) -> dic
         20, f"the offset of {name}",
     )  # fmt: skip
     return connect.offsets(name)[0]
+
+
+def test_a_batch_reader_is_read_once_and_again_after_a_reset(
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    topic, reads = broker.create_topic(), tmp_path / "reads"
+    config = {"data.source": "tests.support.data_sources.Squares", "data.source.mode": "once"}
+    options = {"data.source.option.total": "100", "data.source.option.reads": str(reads), "topic": topic}
+    connect.create("squares", JSON | {"connector.class": "DataSource", **config, **options})
+    assert len(values(broker.bootstrap, topic, 100)) == 100
+    wait_until(lambda: '"reads":1' in str(connect.offsets("squares")), 20, "the offset of the read")
+    connect.stop("squares")
+    connect.ask("DELETE", "/connectors/squares/offsets")
+    connect.resume("squares")
+    assert len(values(broker.bootstrap, topic, 200)) == 200
+    assert reads.read_text() == "read\n" * 2

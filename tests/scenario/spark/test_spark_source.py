@@ -192,3 +192,23 @@ def test_tables_queries_types_and_errors(
     connect.put(again, "resume")
     connect.wait(again, "RUNNING", ["FAILED"], 180)
     assert "other of the committed offset does not exist" in connect.status(again)["tasks"][0]["trace"]
+
+
+def test_a_python_data_source_is_read_exactly_once(process: WorkerProcess, broker: KafkaBroker, tmp_path: Path) -> None:
+    connect, name, topic = Connect(process), unique("source"), broker.create_topic(partitions=1)
+    (tmp_path / "reads").touch()
+    config = _config(
+        topic, tmp_path, **{
+            "spark.format": "tests.support.data_sources.Squares", "spark.mode": "once", "spark.option.total": "1000",
+            "spark.option.reads": str(tmp_path / "reads"),
+        },
+    )  # fmt: skip
+    connect.create(name, config)
+    wait_until(lambda: len(records(broker, topic)) >= 1000 or "FAILED" in connect.states(name)[1], 120, "all rows")
+    values = [json.loads(value or b"") for _, value in records(broker, topic)]
+    assert sorted((value["n"], value["square"]) for value in values) == [(n, n * n) for n in range(1000)]
+    response = connect.ask(
+        "PUT", "/connector-plugins/SparkSource/config/validate", {**config, "name": name, "spark.format": "os.path"}
+    )
+    (error,) = [e for c in response["configs"] for e in c["value"]["errors"]]
+    assert "Invalid value os.path for configuration spark.format: not a subclass of DataSource" in error

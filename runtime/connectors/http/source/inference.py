@@ -17,7 +17,7 @@ from runtime.connectors.http.source.json_types import (
     widened,
     write_type,
 )
-from runtime.connectors.http.source.positions import SourcePositions
+from runtime.connectors.http.source.positions import StreamPositions
 
 SCHEMA_LEVEL = "schema"
 """The level of the partition, and the key of the offset."""
@@ -31,7 +31,7 @@ def type_in(offset: Mapping[str, Any]) -> JsonType:
 class Inference:
     """The schema so far. It only widens, for the records of a page before they are converted."""
 
-    def __init__(self, partition: Partition, topic: str, positions: SourcePositions) -> None:
+    def __init__(self, partition: Partition, topic: str, positions: StreamPositions) -> None:
         """`partition` is that of the schema. Raises ConnectError for an offset that is not a schema."""
         self._partition, self._positions = partition, positions
         self._name = schema_name(topic)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime.connectors.http.source.stream import parent_value
-from runtime.connectors.http.source.walk import PageRows
+from runtime.connectors.http.source.walk import StreamRows
 
 
 class ParentFields:
@@ -14,7 +14,7 @@ class ParentFields:
     def __init__(self, fields: Sequence[str]) -> None:
         self._paths = dict(map(_field, fields))
 
-    def added(self, rows: PageRows) -> PageRows:
+    def added(self, rows: StreamRows) -> StreamRows:
         """The rows with the fields; those that are not objects remain as they are."""
         if not self._paths:
             return rows

@@ -14,7 +14,7 @@ from runtime.connectors.http.source.traversal import Traversal
 _NOTHING = Traversal().offset()
 
 
-class SourcePositions:
+class StreamPositions:
     """Offsets that were reached are remembered: they may not be committed yet when a partition is read again."""
 
     def __init__(self, reader: OffsetReader, add: Callable[[Sequence[tuple[Partition, Offset]]], None]) -> None:
@@ -23,9 +23,9 @@ class SourcePositions:
         self._known: dict[bytes, Offset | None] = {}
         self._moved: dict[bytes, tuple[Partition, Offset]] = {}
 
-    def apart(self) -> SourcePositions:
+    def apart(self) -> StreamPositions:
         """A copy whose offsets are not committed."""
-        made = SourcePositions(self._reader, lambda offsets: None)
+        made = StreamPositions(self._reader, lambda offsets: None)
         made._known.update(self._known)
         return made
 

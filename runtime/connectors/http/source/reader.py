@@ -15,9 +15,9 @@ from runtime.connectors.http.settings import EndpointSettings
 from runtime.connectors.http.source.config import INFER, INTERVAL, MISSING, PARENT_FIELDS, SAMPLE, SCHEMA, SKIP, TOPIC
 from runtime.connectors.http.source.inference import SCHEMA_LEVEL, Inference
 from runtime.connectors.http.source.parent_fields import ParentFields
-from runtime.connectors.http.source.positions import SourcePositions
+from runtime.connectors.http.source.positions import StreamPositions
 from runtime.connectors.http.source.stream import Stream
-from runtime.connectors.http.source.walk import PageRows, Walk
+from runtime.connectors.http.source.walk import StreamRows, Walk
 
 _VANISHED = (404, 410)
 _BATCH = 2000  # records of one batch
@@ -35,7 +35,7 @@ class HttpStreamReader:
         self,
         settings: Mapping[str, Any],
         config: Mapping[str, str],
-        positions: SourcePositions,
+        positions: StreamPositions,
         executor: ThreadPoolExecutor,
         clock: Callable[[], float],
         now: Callable[[], dt.datetime],
@@ -69,7 +69,7 @@ class HttpStreamReader:
         """Seconds until the next request is due; 0 while one is under way."""
         return 0.0 if self.response is not None else max(0.0, self._due - self._clock())
 
-    def advance(self) -> PageRows | None:
+    def advance(self) -> StreamRows | None:
         """The next records, if they have arrived; sends the next request if it is due."""
         if self.response is not None and self.response.done():
             response, self.response = self.response, None
@@ -85,7 +85,7 @@ class HttpStreamReader:
     def _current(self) -> Walk:
         return self._walk if self._sample is None else self._sample
 
-    def _take(self) -> PageRows | None:
+    def _take(self) -> StreamRows | None:
         rows = self._parent_fields.added(self._current.take(_BATCH))
         if self._sample is None or self.inference is None:
             self._end_poll()

@@ -13,7 +13,7 @@ from runtime.api.errors import ConnectError
 from runtime.connectors.http.json_values import JsonPointer
 from runtime.connectors.http.source.config import KEY, TOPIC
 from runtime.connectors.http.source.inference import Inference
-from runtime.connectors.http.source.walk import PageRows
+from runtime.connectors.http.source.walk import StreamRows
 from runtime.connectors.http.templates import as_text
 
 
@@ -28,7 +28,7 @@ class StreamRecords:
         fields = tuple(Field(pointer.name, OPTIONAL_STRING_SCHEMA) for pointer in self._keys)
         self._key_schema = OPTIONAL_STRING_SCHEMA if len(fields) == 1 else Schema(Type.STRUCT, fields=fields)
 
-    def batch(self, rows: PageRows) -> SourceBatch:
+    def batch(self, rows: StreamRows) -> SourceBatch:
         """The records of these rows."""
         positions = rows.positions
         batch = SourceBatch(

@@ -11,7 +11,7 @@ from concurrent.futures import wait as wait_for
 from runtime.api.data.record import SourceRecord
 from runtime.api.task import SourceTask
 from runtime.connectors.http.source.config import stream_settings
-from runtime.connectors.http.source.positions import SourcePositions
+from runtime.connectors.http.source.positions import StreamPositions
 from runtime.connectors.http.source.reader import HttpStreamReader
 from runtime.connectors.http.source.records import StreamRecords
 
@@ -39,7 +39,7 @@ class HttpSourceTask(SourceTask):
     def start(self, config: Mapping[str, str]) -> None:
         streams = stream_settings(config)
         self._executor = ThreadPoolExecutor(len(streams), thread_name_prefix="http-source")
-        self._positions = SourcePositions(self.context.offsets, self.context.add_offsets)
+        self._positions = StreamPositions(self.context.offsets, self.context.add_offsets)
         for settings, of_stream in streams:
             reader = HttpStreamReader(settings, of_stream, self._positions, self._executor, self._clock, self._now)
             self._streams.append((reader, StreamRecords(settings, reader.inference)))

@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 from runtime.api.task import Partition
 from runtime.connectors.http.endpoint import HttpReply
 from runtime.connectors.http.source.pages import JsonPage, PageRequest, Values
-from runtime.connectors.http.source.positions import SourcePositions
+from runtime.connectors.http.source.positions import StreamPositions
 from runtime.connectors.http.source.stream import Stream, parent_values
 from runtime.connectors.http.source.traversal import Traversal
 
 _MOST_CONDITIONS = 10_000  # URLs whose ETags are kept
 
 
-class PageRows(NamedTuple):
+class StreamRows(NamedTuple):
     """Records of one source partition, and the position after each of them. `parents`: the records of the ancestors."""
 
     partition: Partition
@@ -32,7 +32,7 @@ class PageRows(NamedTuple):
 class _Level:
     """The reading of one stream for one parent."""
 
-    def __init__(self, stream: Stream, values: Values, positions: SourcePositions, now: dt.datetime) -> None:
+    def __init__(self, stream: Stream, values: Values, positions: StreamPositions, now: dt.datetime) -> None:
         self.stream, self.values = stream, values
         self.partition = stream.partition(values)
         self._positions = positions
@@ -98,7 +98,7 @@ class Walk:
     take(), until it has `ended`."""
 
     def __init__(
-        self, stream: Stream, positions: SourcePositions, clean: Callable[[str], str], now: Callable[[], dt.datetime]
+        self, stream: Stream, positions: StreamPositions, clean: Callable[[str], str], now: Callable[[], dt.datetime]
     ) -> None:
         """`clean` removes credentials from the URLs of pages, which become offsets; `now` ends the last time slice.
         Raises ConnectError for an offset that does not fit the stream."""
@@ -156,13 +156,13 @@ class Walk:
         self._levels[-1].abandon()
         self._settle()
 
-    def take(self, limit: int) -> PageRows:
+    def take(self, limit: int) -> StreamRows:
         """The next records, at least one."""
         level = self._levels[-1]
         parents = [above.row for above in self._levels[:-1]]
         rows, positions = level.take(limit)
         self._settle()
-        return PageRows(level.partition, rows, positions, parents)
+        return StreamRows(level.partition, rows, positions, parents)
 
     def _settle(self) -> None:
         """Moves to the next page to request, or to the next records, or to the end of the poll."""

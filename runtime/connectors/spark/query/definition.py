@@ -11,9 +11,9 @@ from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
 from runtime.api.config.types import invalid
 from runtime.api.errors import ConfigError
-from runtime.connectors.config_keys import TOPIC_KEY
-from runtime.connectors.spark.config_keys import SQL, TRIGGER, check_start, interval, is_ddl, is_interval
-from runtime.connectors.spark.source.definition import BATCH, CHECKPOINT, KEY, RETRIES, STREAM
+from runtime.connectors.config_keys import STREAM, TOPIC_KEY, interval, is_interval
+from runtime.connectors.spark.config_keys import SQL, TRIGGER, check_start, is_ddl
+from runtime.connectors.spark.source.definition import BATCH, CHECKPOINT, KEY, RETRIES
 from runtime.kafka.clients.settings import client_config, reaching_config
 from runtime.kafka.errors import ClientConfigError
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
+from runtime.connectors.config_keys import interval, is_interval
 from runtime.connectors.spark.config_keys import (
     FORMAT,
     MODE,
@@ -17,10 +18,9 @@ from runtime.connectors.spark.config_keys import (
     SQL,
     TABLE,
     TRIGGER,
-    interval,
     is_ddl,
     is_empty_or_interval,
-    is_interval,
+    is_format,
     is_query,
     options_of,
 )
@@ -63,6 +63,11 @@ class Envelope(StrEnum):
     DEBEZIUM = "debezium"  # events with op, before and after
 
 
+def _is_format(name: str, value: Any) -> None:
+    validators.non_empty(name, value)
+    is_format(name, value)
+
+
 def target_conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
     """The errors of keys that do not fit each other (ConfigDef)."""
     kind = str(parsed.get(FORMAT) or "").lower()
@@ -101,8 +106,8 @@ def _merge_conflicts(parsed: Mapping[str, Any], kind: str) -> dict[str, str]:
 CONFIG = ConfigDef(
     *grouped(_TARGET, 0,
         ConfigKey(FORMAT, ConfigType.STRING, "parquet", Importance.HIGH, "Format of the target: parquet, orc, json, "
-             "csv, avro, jdbc, delta, iceberg, or another format that Spark or one of its packages has.",
-             validators.non_empty),
+             "csv, avro, jdbc, delta, iceberg, or another format that Spark or one of its packages has; or a Python "
+             "data source, as package.module.Class.", _is_format),
         ConfigKey(PATH, ConfigType.STRING, "", Importance.HIGH, "Folder for the files, on any file system that Spark's "
              "Hadoop supports."),
         ConfigKey(TABLE, ConfigType.STRING, "", Importance.MEDIUM, "Table of a catalog of Spark, instead of a path."),

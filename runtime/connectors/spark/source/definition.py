@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
-from runtime.connectors.config_keys import TOPIC_KEY
+from runtime.connectors.config_keys import INTERVAL, ONCE, STREAM, TOPIC_KEY, interval, is_interval
 from runtime.connectors.spark.config_keys import (
     FORMAT,
     MODE,
@@ -17,15 +17,13 @@ from runtime.connectors.spark.config_keys import (
     SQL,
     TABLE,
     TRIGGER,
-    interval,
     is_ddl,
-    is_interval,
+    is_format,
     is_query,
     options_of,
 )
 
 CHECKPOINT, KEY, RETRIES, BATCH = "spark.checkpoint", "spark.key", "spark.read.retries", "batch.size"
-STREAM, ONCE, INTERVAL = "stream", "once", "interval"
 _DEFAULT_FORMAT = "parquet"
 _SOURCE, _RECORDS, _BATCHES = "Source", "Records", "Batches"
 
@@ -42,8 +40,8 @@ def source_conflicts(parsed: Mapping[str, Any]) -> dict[str, str]:
 CONFIG = ConfigDef(
     *grouped(_SOURCE, 0,
         ConfigKey(FORMAT, ConfigType.STRING, "", Importance.HIGH, "Format of the source: parquet, orc, json, csv, "
-             "jdbc, rate, or another format that Spark or one of its packages can read. parquet if only spark.path is "
-             "set."),
+             "jdbc, rate, or another format that Spark or one of its packages can read; or a Python data source, as "
+             "package.module.Class. parquet if only spark.path is set.", is_format),
         ConfigKey(PATH, ConfigType.STRING, "", Importance.HIGH, "Path of the source, for formats that have one, on any "
              "file system that Spark's Hadoop supports."),
         ConfigKey(TABLE, ConfigType.STRING, "", Importance.MEDIUM, "Table of a catalog of Spark, instead of a format "

@@ -4,6 +4,7 @@ server.py        the socket for tasks, and the limit of requests that run at the
 spark_session.py the session, created by the first request
 operations.py    the table of operations
 frames.py        a staged file as a DataFrame, and SQL over it
+python_format.py, registration.py        Python data sources as formats
 record_query/    queries over the records of any connector
 plans.py, queries.py, spark_errors.py    logical plans, what a query may be, errors as text
 formats.py       formats whose names Spark does not know

@@ -6,15 +6,18 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from runtime.connectors.data_source.loading import is_python_class
+from runtime.engine.driver.session.python_format import register_class
 from runtime.engine.driver.session.queries import check_query
 
 _UNREGISTERED = {"avro": "org.apache.spark.sql.avro.AvroFileFormat"}
 """Formats that Spark's SQL module contains, but whose names only an additional jar registers."""
 
 
-def format_name(name: str) -> str:
-    """The name, or the class of a format whose name Spark does not know."""
-    return _UNREGISTERED.get(name, name)
+def format_name(session: Any, name: str) -> str:
+    """The name, or the class of a format whose name Spark does not know. The class of a Python data source becomes
+    known to the session; NotAQueryError if there is no such class."""
+    return register_class(session, name) if is_python_class(name) else _UNREGISTERED.get(name, name)
 
 
 _VIEW = "record"

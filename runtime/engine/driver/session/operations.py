@@ -85,7 +85,7 @@ class SessionOperations:
         if request["staging"]:
             self._staged(request).stage(request["id"], frame, request["ranges"])
         else:
-            write_directly(frame, target)
+            write_directly(session, frame, target)
 
     def _schema(self, request: Request) -> str | None:
         """The schema of what has been written before, as Arrow's IPC format in Base64; None if there is nothing."""
@@ -96,7 +96,7 @@ class SessionOperations:
             if target["table"]:
                 schema = session.read.table(target["table"]).schema
             else:
-                reader = session.read.format(format_name(target["format"])).options(**target["options"])
+                reader = session.read.format(format_name(session, target["format"])).options(**target["options"])
                 # Names of folders have no types.
                 named = target["partition_by"] if request["staging"] == Staging.FILES else []
                 schema = reader.load(target["path"]).drop(*named).schema
@@ -138,9 +138,11 @@ def staged_batches(session: Any, staging: str, target: Mapping[str, Any], connec
             return StagedFiles(session, target, connector)
 
 
-def write_directly(frame: Any, target: Mapping[str, Any]) -> None:
+def write_directly(session: Any, frame: Any, target: Mapping[str, Any]) -> None:
     """Write rows to a target that has no staged batches."""
-    writer = frame.write.format(format_name(target["format"])).mode(target["mode"]).options(**target["options"])
+    writer = (
+        frame.write.format(format_name(session, target["format"])).mode(target["mode"]).options(**target["options"])
+    )
     if target["partition_by"]:
         writer = writer.partitionBy(*target["partition_by"])
     if target["table"]:

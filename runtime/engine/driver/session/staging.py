@@ -80,7 +80,9 @@ class StagedFiles(StagedBatches):
 
     def stage(self, batch: str, frame: Any, ranges: Ranges) -> None:
         self.discard(batch)
-        writer = frame.write.format(format_name(self._target["format"])).options(**self._target["options"])
+        writer = frame.write.format(format_name(self._session, self._target["format"])).options(
+            **self._target["options"]
+        )
         if self._target["partition_by"]:
             writer = writer.partitionBy(*self._target["partition_by"])
         writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").save(self.data_path(batch))

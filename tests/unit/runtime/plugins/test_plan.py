@@ -153,3 +153,52 @@ def test_a_reload_may_be_limited_to_one_plugin() -> None:
     assert "orders-2-bb" in found.environments
     gone = _catalog(*PLUGINS).reloaded(_catalog(*changed), 1, "orders")
     assert "orders-2-bb" not in gone.environments and {p.version for p in gone.plugins} == {"1.0", "9"}
+
+
+def _module(name: str, environment: str, revision: str = "a") -> Plugin:
+    return Plugin(name, name, (), "undefined", False, environment, revision)
+
+
+MODULES = (_module("udfs", "udfs-1.9-aa"), _module("udfs", "udfs-1.10-bb"), _module("plain", ""))
+
+
+def _with_modules(*modules: Plugin) -> PluginCatalog:
+    catalog = _catalog(*PLUGINS)
+    environments = {m.environment: Environment(m.environment, ("/x",)) for m in modules if m.environment}
+    return replace(catalog, environments={**catalog.environments, **environments}, modules=modules)
+
+
+def _udf(function: str, **more: str) -> dict[str, str]:
+    return {"connector.class": "FileStreamSink", **_chain("PythonUdf"), "transforms.t0.function": function, **more}
+
+
+def test_a_function_decides_the_environment() -> None:
+    found = _plan(_udf("udfs.orders:clean"), _with_modules(*MODULES))
+    assert found.environment is not None and found.environment.id == "udfs-1.10-bb"
+    assert found.targets["transforms.t0.function"] == "udfs"
+    plain = _plan(_udf("plain.clean"), _with_modules(*MODULES))
+    assert plain.environment is None and plain.targets["transforms.t0.function"] == "plain"
+    missing = _plan(_udf("os:system"), _with_modules(*MODULES))
+    assert missing.environment is None and "transforms.t0.function" not in missing.targets
+
+
+def test_a_function_in_another_environment_than_the_connector_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"transforms.t0.function=udfs:clean is in .*udfs-1.9-aa"):
+        _plan({**_udf("udfs:clean"), "connector.class": "Orders"}, _with_modules(*MODULES))
+
+
+def test_changed_functions_change_the_revision_and_the_process() -> None:
+    before = _with_modules(_module("plain", ""))
+    after = before.reloaded(_with_modules(_module("plain", "", "b")), 3)
+    old, new = (_plan(_udf("plain:clean"), catalog) for catalog in (before, after))
+    assert old.revision != new.revision
+    assert new.environment is not None and new.environment.id == "~3"
+    assert PluginCatalog.from_json(after.to_json()) == after
+    assert [module.cls for module in after.named("plain")][-1:] == ["plain"]
+
+
+def test_a_data_source_decides_the_environment() -> None:
+    config = {"connector.class": "DataSource", "data.source": "udfs.sources.Orders"}
+    found = _plan(config, _with_modules(*MODULES))
+    assert found.environment is not None and found.environment.id == "udfs-1.10-bb"
+    assert _plan({**config, "data.source": "pyspark_other.Orders"}, _with_modules(*MODULES)).environment is None

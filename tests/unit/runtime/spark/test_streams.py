@@ -227,6 +227,13 @@ def test_batch_reading_may_be_limited() -> None:
     assert len(batch_rows(numbers_stream(headrace_max_records="1500").options, "n BIGINT")) == 1500
 
 
+def test_a_stream_has_the_fields_of_json_texts(tmp_path: Path) -> None:
+    (file := tmp_path / "lines").write_text('{"id": 1, "name": "a"}\n{"id": 2}\n')
+    with running(file_stream(file, "id BIGINT, name STRING", value_schema="infer")) as stream:
+        start = stream.end
+        assert stream.rows(start, stream.advance()) == [{"id": 1, "name": "a"}, {"id": 2, "name": None}]
+
+
 def batch_rows(options: SparkOptions, schema: str) -> list[dict[str, Any]]:
     reader = HeadraceReader(options, parse_ddl(schema))
     return [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]

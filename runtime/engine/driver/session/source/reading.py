@@ -23,7 +23,7 @@ def source_frame(session: Any, source: Mapping[str, Any]) -> Any:
     for key, value in _SETTINGS.items():
         session.conf.set(key, value)
     streaming = source["mode"] == STREAM
-    frame = _read(session.readStream if streaming else session.read, source)
+    frame = _read(session, session.readStream if streaming else session.read, source)
     if source["path"] and not streaming:
         check_files(frame)
     if source["sql"]:
@@ -35,14 +35,14 @@ def source_frame(session: Any, source: Mapping[str, Any]) -> Any:
     return frame
 
 
-def _read(reader: Any, source: Mapping[str, Any]) -> Any:
+def _read(session: Any, reader: Any, source: Mapping[str, Any]) -> Any:
     """The source without the query; None if there is only a query."""
     reader = reader.options(**source["options"])
     if source["table"]:
         return reader.table(source["table"])
     if not source["format"]:
         return None
-    reader = reader.format(format_name(source["format"]))
+    reader = reader.format(format_name(session, source["format"]))
     if source["schema"]:
         reader = reader.schema(source["schema"])
     return reader.load(source["path"] or None)

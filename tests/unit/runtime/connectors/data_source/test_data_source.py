@@ -74,6 +74,11 @@ def test_a_reader_with_the_methods_of_spark_4_0() -> None:
     assert records[0].source_offset == {"offset": '{"n":0}', "end": '{"n":100}', "records": 1}
 
 
+def test_a_reader_that_accepts_both_signatures_gets_the_offset() -> None:
+    with reading(config_of(f"{NUMBERS}OfAnySpark", total="100")) as task:
+        assert [record.value["n"] for record in take(task, 100)] == list(range(100))
+
+
 def test_a_reader_of_spark_4_2_runs_on_spark_4_1(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("pyspark.sql.datasource.DataSourceStreamReader.getDefaultReadLimit", raising=False)
     with reading(config_of(NUMBERS, total="100")) as task:
@@ -163,7 +168,7 @@ def test_a_reader_that_waits_does_not_delay_a_stop() -> None:
         ("Numbers", None, "expected a class such as package.module.Class"),
         ("tests.support.no_module.Class", None, "there is no module tests.support.no_module"),
         ("tests.support.data_sources.Path", None, "not a subclass of DataSource"),
-        ("tests.support.data_sources.RowFiles", "n INT", "RowFiles has no streaming reader"),
+        ("tests.support.data_sources.RowFiles", "n INT", "RowFiles has no reader"),
         ("tests.support.data_sources.LettersWithoutSchema", None, "does not return a schema: set data.source.schema"),
         (NUMBERS, "n INTERVAL", "not supported"),
         (NUMBERS, "n", "expected more"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runtime.api import ConfigError
-from runtime.connectors.spark.config_keys import interval
+from runtime.connectors.config_keys import interval
 from runtime.connectors.spark.sink.connector import SparkSinkConnector
 from runtime.connectors.spark.sink.definition import SparkSinkSettings
 

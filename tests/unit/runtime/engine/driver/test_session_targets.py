@@ -31,5 +31,5 @@ class _Writer:
 def test_avro_tables_are_written_without_the_jar_that_registers_the_name() -> None:
     frame = _Writer()
     target = {"format": "avro", "mode": "append", "options": {}, "partition_by": [], "table": "t", "path": ""}
-    write_directly(frame, target)
+    write_directly(None, frame, target)
     assert frame.found == "org.apache.spark.sql.avro.AvroFileFormat"

@@ -21,8 +21,9 @@ from runtime.api.errors import ConfigError, DataError
 from runtime.connectors.spark.session_client import SessionLostError, SparkRequestError
 from runtime.model.task_errors import TaskLostError
 from runtime.transforms.spark_sql import spark
-from runtime.transforms.spark_sql.spark import RefusedError, SparkBusyError
+from runtime.transforms.spark_sql.spark import SparkBusyError
 from runtime.transforms.spark_sql.sql import SparkSql
+from runtime.transforms.tables.errors import RefusedError
 
 LINE = struct_schema({"id": INT64_SCHEMA, "name": OPTIONAL_STRING_SCHEMA, "at": TIMESTAMP_SCHEMA})
 TIME = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)

@@ -11,9 +11,9 @@ from typing import Any
 from runtime.connectors.spark.query.topic_ranges import Position, TopicOffsets
 from runtime.engine.driver.session.plans import companion
 from runtime.engine.driver.session.queries import NotAQueryError, check_query
+from runtime.engine.driver.session.registration import register
 from runtime.engine.driver.session.source.checkpoint import SourceCheckpoint
 from runtime.engine.driver.session.source.topics.continuation import check_continuation, query_state
-from runtime.engine.driver.session.source.topics.registration import register
 from runtime.engine.driver.session.source.topics.views import first_of_each, latest_by_key, view
 
 _EARLIEST = "earliest"

@@ -14,7 +14,7 @@ from runtime.connectors.data_source.ddl import parse_ddl
 from runtime.connectors.files.arrow_merge import MergeError, conformed_column
 from runtime.connectors.files.arrow_values import ArrowValues
 from runtime.connectors.files.sink.records_to_arrow import CONVERSION_ERRORS, inferred_array
-from runtime.transforms.spark_sql.record_table import fields_of
+from runtime.transforms.tables.record_table import fields_of
 
 
 class TypedValues:

@@ -3,7 +3,7 @@ offset, which a field of the same name hides. Arrays are created for the columns
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,8 @@ KEY, VALUE, TOPIC, TIMESTAMP, HEADERS = "key", "value", "topic", "timestamp", "h
 PARTITION, OFFSET = "partition", "offset"
 OTHERS = (KEY, VALUE, TOPIC, TIMESTAMP, HEADERS, PARTITION, OFFSET)
 
+NO_FIELDS: Mapping[str, None] = {}
+
 _OPTIONAL_STRING = STRING_SCHEMA.replace(optional=True)
 _SCHEMAS = {
     TOPIC: STRING_SCHEMA,
@@ -37,9 +39,13 @@ _SCHEMAS = {
 class RecordTable:
     """The columns of one batch, none of whose values is null. MixedBatchError for maps with different keys."""
 
-    def __init__(self, values: ValueBatch, metadata: BatchMetadata, missing: Mapping[str, None]) -> None:
-        """`missing`: fields that are null throughout, of values without a schema."""
-        self.count, self.values, self._metadata = values.count, values, metadata
+    def __init__(
+        self, values: ValueBatch, metadata: BatchMetadata, missing: Mapping[str, None] = NO_FIELDS,
+        as_type: Callable[[Any], Any] = spark_compatible,
+    ) -> None:  # fmt: skip
+        """`missing`: fields that are null throughout, of values without a schema. `as_type`: the type of a column for
+        that of its values."""
+        self.count, self.values, self._metadata, self._as_type = values.count, values, metadata, as_type
         self._fields: dict[str, Column] = dict(fields_of(values))
         for name in missing:
             self._fields.setdefault(name, ConstantColumn(None, values.count))
@@ -102,7 +108,7 @@ class RecordTable:
             try:
                 self._arrays[name] = self._array(name)
             except (MergeError, *CONVERSION_ERRORS) as error:
-                raise DataError(f"{name} cannot be a column of Spark: {error}") from error
+                raise DataError(f"{name} cannot be a column: {error}") from error
         return self._arrays[name]
 
     def arrow_schema(self) -> Any:
@@ -114,19 +120,25 @@ class RecordTable:
         schema = self.schema(name)
         if schema is None:
             return pa.field(name, self.array(name).type)
-        return pa.field(name, spark_compatible(arrow_type(schema)), schema.optional)
+        return pa.field(name, self._as_type(arrow_type(schema)), schema.optional)
 
     def _array(self, name: str) -> Any:
         column, schema = self.column(name), self.schema(name)
         if schema is not None:
-            array = typed_array(column, pa.field(name, _kind(schema), schema.optional))
+            array = typed_array(column, pa.field(name, self._kind(schema), schema.optional))
         elif name == VALUE and self._fields:
             array = pa.StructArray.from_arrays([self.array(field) for field in self._fields], names=list(self._fields))
         else:
             array = inferred_array(column)
         if name == KEY and pa.types.is_null(array.type):
             array = array.cast(pa.string())
-        return conformed_column(array, spark_compatible(array.type))
+        return conformed_column(array, self._as_type(array.type))
+
+    def _kind(self, schema: Schema) -> Any:
+        """Arrow's type for the values: that of the column, with microseconds, unless times of a day have to be
+        converted."""
+        kind = arrow_type(schema)
+        return kind if "time32" in str(kind) else self._as_type(kind)
 
     def _other(self, name: str) -> Column:
         metadata = self._metadata
@@ -162,12 +174,6 @@ def fields_of(values: ValueBatch) -> Mapping[str, Column]:
         if not all(type(name) is str for name in rows[0]):
             raise DataError("The keys of a map without a schema must be strings to be columns of a query") from None
         return {name: [row[name] for row in rows] for name in rows[0]}
-
-
-def _kind(schema: Schema) -> Any:
-    """Arrow's type for the values: that of Spark, with microseconds, unless times of a day have to be converted."""
-    kind = arrow_type(schema)
-    return kind if "time32" in str(kind) else spark_compatible(kind)
 
 
 def _texts(headers: Headers | None) -> dict[str, str | None]:
