@@ -211,6 +211,35 @@ def test_parents_of_parents() -> None:
         check_every_restart(at, expected, **config)
 
 
+def test_only_parents_behind_their_cursor_are_visited() -> None:
+    changed = {"a": 1, "b": 2, "c": 3}
+    visited: list[str] = []
+
+    def respond(request: Received) -> Answer:
+        if request.path == "/repos":
+            since = int(request.query.get("since", "0"))
+            found = sorted((at, name) for name, at in changed.items() if at > since)
+            return 200, {}, [{"name": name, "at": at} for at, name in found]
+        visited.append(request.path[1:])
+        return 200, {}, [{"id": f"{request.path[1:]}{changed[request.path[1:]]}"}]
+
+    with http_server(respond) as server:
+        config = {
+            "http.parent.url": f"{server.url}/repos", "http.parent.cursor.pointer": "/at",
+            "http.parent.parameter.since": "${cursor}",
+        }  # fmt: skip
+        at = f"{server.url}/${{parent.name}}"
+        check_every_restart(at, ["a1", "b2", "c3"], **config)
+        stored = StoredOffsets()
+        with source(at, stored, **config) as task:
+            stored.commit(take(task, 3))
+            visited.clear()
+            changed["a"] = 4
+            assert ids(take(task, 1)) == ["a4"]
+        assert visited == ["a"]
+        assert stored.offset({"url": f"{server.url}/repos", "level": "parent"}) == {"cursor": 4}
+
+
 def test_children_of_graphql_use_fields_of_the_parent_in_the_body() -> None:
     api = Repositories(**API)
 
