@@ -28,6 +28,12 @@ DATA_SOURCES = ("headrace.DataSourceConnector", "headrace.DataSourceSinkConnecto
 """Connectors whose code is that of the class in DATA_SOURCE, which may be in an environment."""
 
 
+_SELECTING = {
+    "connector.class", "connector.plugin.version", DATA_SOURCE, *_CHAIN,
+    *(f"{key}{end}" for key in _CONVERTERS for end in ("", _VERSION)),
+}  # fmt: skip
+
+
 class UnknownConnectorError(LookupError):
     """No connector plugin has the name in `connector.class`."""
 
@@ -62,6 +68,12 @@ class _Part:
         return next(
             (p for wanted in dict.fromkeys((environment, "")) for p in self.candidates if p.environment == wanted), None
         )
+
+
+def selects_plugins(key: str) -> bool:
+    """Whether plan() reads a key of a configuration."""
+    ends = (".type", _VERSION, f".{FUNCTION}")
+    return key in _SELECTING or (key.startswith(tuple(f"{part}." for part in _CHAIN)) and key.endswith(ends))
 
 
 def plan(config: Mapping[str, str | None], defaults: Mapping[str, str], registry: PluginRegistry) -> PluginPlan:

@@ -16,6 +16,7 @@ from runtime.herder.configs.password_keys import CONVERTERS, PasswordKeys
 from runtime.host.port import ConnectorInfo, HostError, HostRequestError, PluginHost, UnknownPluginError
 from runtime.kafka.errors import ClientConfigError
 from runtime.logs.formats import Scrub
+from runtime.plugins.plan import selects_plugins
 
 _log = logging.getLogger(__name__)
 
@@ -87,7 +88,7 @@ class ResolvingHost:
     async def selecting(self, config: Mapping[str, str | None]) -> dict[str, str]:
         """The keys of a configuration that select plugins, with variables resolved. ConfigError from a config
         provider."""
-        selecting = {key: value for key, value in config.items() if value is not None and _selects_plugins(key)}
+        selecting = {key: value for key, value in config.items() if value is not None and selects_plugins(key)}
         return (await self.resolved(selecting))[0] if any(map(has_variables, selecting.values())) else selecting
 
     async def check_overrides(self, kind: str, resolved: Mapping[str, str]) -> None:
@@ -217,17 +218,6 @@ class ResolvingHost:
             e.message, e.trace = scrub(e.message), scrub(e.trace)
             e.args = (e.message,)
             raise
-
-
-def _selects_plugins(key: str) -> bool:
-    return key in _SELECTING or (key.startswith(("transforms.", "predicates.")) and key.endswith(_OF_CHAIN))
-
-
-_OF_CHAIN = (".type", ".plugin.version")
-_SELECTING = {
-    "connector.class", "connector.plugin.version", "transforms", "predicates",
-    *(f"{which}.converter{end}" for which in ("key", "value", "header") for end in ("", ".plugin.version")),
-}  # fmt: skip
 
 
 def mapped(scrub: Scrub, part: Any) -> Any:

@@ -61,9 +61,11 @@ class UserFunction:
             raise DataError(f"{self._name} fails: {_text(error)}{_columns(error, rows)}") from error
         return self._table(returned, rows)
 
-    def _table(self, returned: Any, rows: pa.RecordBatch) -> pa.Table | None:
+    def _table(self, returned: Any, rows: pa.RecordBatch, shown: str = "") -> pa.Table | None:
+        """What the function has returned as a table. `shown`: what it is a part of, for messages."""
         if isinstance(returned, list | tuple):
-            tables = [table for part in returned if (table := self._table(part, rows)) is not None]
+            whole = f"a {type(returned).__name__} with "
+            tables = [table for part in returned if (table := self._table(part, rows, whole)) is not None]
             try:
                 return pa.concat_tables(tables, promote_options="permissive") if tables else None
             except pa.ArrowException as error:
@@ -79,7 +81,7 @@ class UserFunction:
             table = returned
         else:
             raise RefusedError(
-                f"{self._name} returns {type(returned).__name__}: it must return a RecordBatch or Table of pyarrow, or "
+                f"{self._name} returns {shown}{type(returned).__name__}: it must return a RecordBatch or Table of pyarrow, or "
                 "a DataFrame of pandas"
             )
         if len(set(table.column_names)) < table.num_columns:

@@ -81,7 +81,8 @@ def test_a_function_is_checked_and_previewed_before_it_is_used(connect: Connect)
 
 @pytest.mark.soak
 @pytest.mark.parametrize(
-    ("function", "message"), [("wrong", "transforms.u: headrace_test_functions:wrong returns list"), ("ending", "")]
+    ("function", "message"),
+    [("wrong", "transforms.u: headrace_test_functions:wrong returns a list with str"), ("ending", "")],
 )
 def test_a_function_that_cannot_be_used_fails_its_task(
     function: str, message: str, connect: Connect, broker: KafkaBroker, tmp_path: Path
@@ -139,7 +140,12 @@ def test_functions_have_libraries_of_their_own_and_are_reloaded(
     def texts(name: str) -> list[bytes | None]:
         return [value for _, value in records(broker, topics[name])]
 
-    wait_until(lambda: texts("udf_geo") == [b"1.0"] and texts("udf_plain") == [b"old"], 90, "records of both")
+    try:
+        wait_until(lambda: texts("udf_geo") == [b"1.0"] and texts("udf_plain") == [b"old"], 90, "records of both")
+    except AssertionError:
+        print([own.status(n) for n in topics], [texts(n) for n in topics])
+        print(own.worker.log.read_text()[-6000:])
+        raise
     (folder / "udf_plain.py").write_text(_function("new!"))
     _environment(folder / "geo-1.10", "1.10")
     (answer,) = own.ask("POST", "/connector-plugins/reload")["workers"].values()

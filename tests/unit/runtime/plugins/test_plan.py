@@ -10,7 +10,7 @@ import pytest
 from runtime.api.errors import ConfigError
 from runtime.model.environment import Environment
 from runtime.plugins.catalog import PluginCatalog
-from runtime.plugins.plan import PluginPlan, UnknownConnectorError, plan
+from runtime.plugins.plan import PluginPlan, UnknownConnectorError, plan, selects_plugins
 from runtime.plugins.plugin import Plugin, PluginType
 from runtime.plugins.registry import PluginRegistry
 
@@ -202,3 +202,20 @@ def test_a_data_source_decides_the_environment() -> None:
     found = _plan(config, _with_modules(*MODULES))
     assert found.environment is not None and found.environment.id == "udfs-1.10-bb"
     assert _plan({**config, "data.source": "pyspark_other.Orders"}, _with_modules(*MODULES)).environment is None
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        _udf("udfs:clean"),
+        {"connector.class": "DataSource", "data.source": "udfs.Orders"},
+        {"connector.class": "Orders", "connector.plugin.version": "1.0", **_chain("Mask"), "value.converter": "Xml"},
+    ],
+)
+def test_the_keys_that_select_plugins_are_enough(config: dict[str, str]) -> None:
+    """Only these are resolved, and passed on, where a task is started."""
+    catalog = _with_modules(*MODULES)
+    selecting = {key: value for key, value in {**config, "topic": "t"}.items() if selects_plugins(key)}
+    assert "topic" not in selecting
+    assert _plan(selecting, catalog) == _plan(config, catalog)
+    assert _plan(selecting, catalog).environment is not None
