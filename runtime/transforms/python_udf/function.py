@@ -81,8 +81,8 @@ class UserFunction:
             table = returned
         else:
             raise RefusedError(
-                f"{self._name} returns {shown}{type(returned).__name__}: it must return a RecordBatch or Table of pyarrow, or "
-                "a DataFrame of pandas"
+                f"{self._name} returns {shown}{type(returned).__name__}: it must return a RecordBatch or Table of "
+                "pyarrow, or a DataFrame of pandas"
             )
         if len(set(table.column_names)) < table.num_columns:
             raise RefusedError(f"{self._name} returns several columns of one name: {', '.join(table.column_names)}")
