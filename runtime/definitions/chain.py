@@ -10,7 +10,7 @@ from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Impo
 from runtime.api.config.types import invalid, java_trim
 from runtime.definitions.converters import FixedRecommender
 from runtime.definitions.findings import Findings
-from runtime.definitions.messages import ABSTRACT_CLASS, NON_PLUGIN_CLASSES, java_hint, not_an_interface
+from runtime.definitions.messages import ABSTRACT_CLASS, NON_PLUGIN_CLASSES, not_an_interface, unknown_class_hint
 from runtime.definitions.plugin_code import creation_problem, load_problem, own_keys
 from runtime.plugins.functions import function_problem
 from runtime.plugins.registry import Plugin, PluginRegistry, PluginType
@@ -184,7 +184,7 @@ def _refuse(
         findings.error(name, not_an_interface(registered.cls, part.kind))
     else:
         findings.values[name].value = None
-        hint = problem or java_hint(trimmed) or registry.elsewhere(trimmed)
+        hint = problem or unknown_class_hint(trimmed, part.kind, registry)
         findings.error(name, str(invalid(name, text, f"Class {text} could not be found.{hint}")))
 
 

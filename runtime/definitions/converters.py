@@ -14,8 +14,8 @@ from runtime.definitions.messages import (
     ABSTRACT_CLASS,
     ABSTRACT_CONVERTERS,
     NON_PLUGIN_CLASSES,
-    java_hint,
     not_an_interface,
+    unknown_class_hint,
 )
 from runtime.definitions.plugin_code import creation_problem, own_keys
 from runtime.kafka.formats import java_ordered
@@ -111,7 +111,8 @@ def check(choice: Choice, config: Mapping[str, str | None], registry: PluginRegi
         is_abstract = cls in ABSTRACT_CONVERTERS[choice.kind]
         findings.error(name, ABSTRACT_CLASS if is_abstract else not_an_interface(cls, choice.kind))
     elif plugin is None:
-        _add_unknown(name, choice.text, java_hint(choice.text) or registry.elsewhere(java_trim(choice.text)), findings)
+        hint = unknown_class_hint(java_trim(choice.text), choice.kind, registry)
+        _add_unknown(name, choice.text, hint, findings)
     elif not choice.usable:
         findings.error(name, not_an_interface(plugin.cls, choice.kind))
     elif not _wrong_version(choice, plugin, config, registry, findings) and choice.given:

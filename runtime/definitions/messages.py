@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 from runtime.kafka.formats import java_copied
 from runtime.plugins.plugin import Plugin, PluginType
+from runtime.plugins.similar_names import did_you_mean
 from runtime.transforms.bundled import ABSTRACT
+
+if TYPE_CHECKING:
+    from runtime.plugins.registry import PluginRegistry
 
 _JAVA_PLUGINS = (
     "com.couchbase.", "com.datamountaineer.", "com.github.jcustenborder.", "com.google.", "com.ibm.", "com.mongodb.",
@@ -37,12 +41,17 @@ def no_connector_type(config: Mapping[str, str | None]) -> str:
     return f"Connector config {{{pairs}}} contains no connector type"
 
 
-def unknown_connector(name: str, available: Iterable[Plugin]) -> str:
+def unknown_connector(name: str, available: Collection[Plugin]) -> str:
     """The message for a `connector.class` that is not a connector of this worker."""
     listed = ", ".join(map(_description, available))
     message = f"Failed to find any class that implements Connector and which name matches {name}, "
-    hint = java_hint(name)
+    hint = java_hint(name) or did_you_mean(name, available)
     return f"{message}available connectors are: {listed}{'.' if hint else ''}{hint}"
+
+
+def unknown_class_hint(name: str, kind: PluginType, registry: PluginRegistry) -> str:
+    """Explains why no plugin of this type has the name, or suggests another one; empty if nothing is known."""
+    return java_hint(name) or registry.elsewhere(name) or did_you_mean(name, registry.of_kind(kind))
 
 
 def java_hint(name: str) -> str:

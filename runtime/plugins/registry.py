@@ -55,8 +55,12 @@ BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
         "runtime.connectors.data_source.sink:DataSourceSinkConnector",
         (PluginType.SINK,),
     ),
-    ("headrace.HttpSinkConnector", "runtime.connectors.http.sink:HttpSinkConnector", (PluginType.SINK,)),
-    ("headrace.HttpSourceConnector", "runtime.connectors.http.source:HttpSourceConnector", (PluginType.SOURCE,)),
+    ("headrace.HttpSinkConnector", "runtime.connectors.http.sink.connector:HttpSinkConnector", (PluginType.SINK,)),
+    (
+        "headrace.HttpSourceConnector",
+        "runtime.connectors.http.source.connector:HttpSourceConnector",
+        (PluginType.SOURCE,),
+    ),
     ("headrace.JdbcSinkConnector", "runtime.connectors.jdbc.sink_connector:JdbcSinkConnector", (PluginType.SINK,)),
     (
         "headrace.JdbcSourceConnector",

@@ -158,7 +158,7 @@ def assemble(
     loads = TaskLoads(board.meters)
 
     sources = ViewSources(
-        Departures(journal.documents), cordons.states, lambda: loads.now, lambda name: has_class(host, name)
+        Departures(journal.documents), cordons.states, lambda: loads.lasting, lambda name: has_class(host, name)
     )
     group = _group(config, url, storage, configs, statuses, sources, outside)
     keys = SessionKeys(configs, config.session_keys)

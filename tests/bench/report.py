@@ -67,6 +67,13 @@ FIGURES = (
     Figure("java-memory-1", "memory (PSS) of a slot's JVM, one idle Java task (Java: of the worker)", "MB", "≤ 60 MB"),
     Figure("java-memory-100", "… with 100 idle Java tasks", "MB", "≤ 150 MB"),
     Figure("java-memory-all", "… and with the JVM of the 100 connectors", "MB"),
+    Figure(
+        "fleet-start", "start of a worker with 30 Java connectors of five makers → 100 tasks RUNNING", "s", "≤ 1×", 1
+    ),
+    Figure("fleet-memory", "… memory (PSS) of all its processes, idle", "MB", "≤ 0.7×"),
+    Figure("fleet-cpu", "… processor, idle", "% of a core", "", 1),
+    Figure("fleet-validated", "… 30 validations at once when it is healthy → last response", "s", "≤ 1×", 1),
+    Figure("fleet-refused", "… of these, responses other than 200", "", ""),
     Figure("start-rest", "process start to a response of `GET /`", "s", "", 2),
     Figure("start-ready", "process start to `GET /health` 200", "s", "", 2),
     Figure("start-running", "process start to a stored connector RUNNING", "s", "≤ 3.5 s", 2),

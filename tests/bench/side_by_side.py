@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tests.bench import files, idle, jdbc, latency, life, report, takeover, throughput
 from tests.bench.java import connectors as java_connectors
+from tests.bench.java import fleet
 from tests.bench.sides import JAVA, OURS, Bench, Refused, median
 from tests.support.broker import EmbeddedBroker, KafkaBroker
 from tests.support.connect import Connect
@@ -52,7 +53,7 @@ def _medians(found: list[Found]) -> Found:
     return {key: median([one[key] for one in found]) for key in found[0]}
 
 
-ONCE = ("list", "idle", "java-memory")
+ONCE = ("list", "idle", "java-memory", "fleet")
 """Rows of a single run, whose figures are medians or means of many measurements."""
 
 ROWS: dict[str, Measure] = {
@@ -73,6 +74,7 @@ ROWS: dict[str, Measure] = {
     "cdc": java_connectors.postgres_cdc,
     "java-first": java_connectors.java_first,
     "java-memory": java_connectors.java_memory,
+    "fleet": fleet.fleet,
     "starts": _starts,
     "takeover": _takeover,
     "hundred": _several(life.hundred),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import ssl
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 
@@ -141,10 +142,18 @@ def with_parameters(url: str, parameters: Mapping[str, str]) -> str:
     return urlunsplit(parts._replace(query=urlencode([*kept, *parameters.items()])))
 
 
-def _tls(connection: EndpointSettings) -> ssl.SSLContext | bool:
+@cache
+def _for_redirects() -> ssl.SSLContext:
+    """For redirects from http to https. Shared: reading the authorities takes 30 ms of processor time."""
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
+def _tls(connection: EndpointSettings) -> ssl.SSLContext:
     settings = connection.settings
     if urlsplit(connection.url).scheme == "http" and not settings["http.oauth2.token.url"]:
-        return True
+        return _for_redirects()
     try:
         context = ssl.create_default_context(cafile=settings["http.ssl.ca.file"])
         if settings["http.ssl.certificate.file"]:

@@ -38,7 +38,11 @@ class TemporaryError(EndpointError):
 
 
 class RejectedError(EndpointError):
-    """The endpoint refused the content of a request."""
+    """The endpoint refused the content of a request. `status`: that of the response."""
+
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ def raise_for_status(request: str, status: int, headers: Mapping[str, str], text
         raise EndpointError(f"{message}. Check http.auth.type and the credentials")
     if status < 400:
         raise EndpointError(f"{message}: the redirect is not followed. Check http.url")
-    raise RejectedError(message)
+    raise RejectedError(message, status)
 
 
 def wait_of(headers: Mapping[str, str], limited: bool) -> float | None:
@@ -130,7 +134,7 @@ def seconds_of(retry_after: str | None) -> float | None:
     if retry_after is None:
         return None
     text = retry_after.strip()
-    if text.isascii() and text.isdigit():
+    if text.isascii() and text.replace(".", "", 1).isdigit():  # Shopify's have a fraction
         return min(float(text), _LONGEST_WAIT)
     try:
         when = parsedate_to_datetime(text)

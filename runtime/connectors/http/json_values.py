@@ -34,7 +34,7 @@ def _plain(value: Any) -> Any:
 
 
 class JsonPointer:
-    """A pointer into JSON documents; the empty pointer is the whole document."""
+    """A pointer into JSON documents; the empty pointer is the whole document, -1 the last element of an array."""
 
     def __init__(self, text: str) -> None:
         """Raises ConfigError for an invalid pointer."""
@@ -43,8 +43,18 @@ class JsonPointer:
         self._text = text
         self._parts = [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")[1:]]
 
+    @classmethod
+    def of_path(cls, path: str) -> JsonPointer:
+        """From names of fields with dots between them, such as `owner.login`."""
+        return cls("/" + path.replace("~", "~0").replace("/", "~1").replace(".", "/"))
+
     def __str__(self) -> str:
         return self._text
+
+    @property
+    def name(self) -> str:
+        """The last name in the pointer."""
+        return self._parts[-1] if self._parts else ""
 
     def find(self, document: Any) -> Any:
         """The value at the pointer; NoValueError if there is none."""
@@ -54,9 +64,18 @@ class JsonPointer:
                 value = value[part]
             elif isinstance(value, list) and part.isascii() and part.isdigit() and int(part) < len(value):
                 value = value[int(part)]
+            elif isinstance(value, list) and part == "-1" and value:
+                value = value[-1]
             else:
                 raise NoValueError(f"The JSON document has no value at {self._text}")
         return value
+
+    def get(self, document: Any) -> Any:
+        """The value at the pointer; None if there is none."""
+        try:
+            return self.find(document)
+        except NoValueError:
+            return None
 
 
 def check_pointer(name: str, value: Any) -> None:
@@ -65,3 +84,12 @@ def check_pointer(name: str, value: Any) -> None:
         JsonPointer(value if isinstance(value, str) else "missing")
     except ConfigError as error:
         raise ConfigError(f"Invalid value {value} for configuration {name}: {error}") from None
+
+
+def check_pointers(name: str, value: Any) -> None:
+    """A validator of keys that hold one or several JSON pointers with commas between them."""
+    for pointer in value.split(","):
+        check_pointer(name, pointer.strip())
+    names = [pointer.rpartition("/")[2].strip() for pointer in value.split(",")]
+    if len(names) != len(set(names)):
+        raise ConfigError(f"Invalid value {value} for configuration {name}: the fields of the key need different names")

@@ -162,16 +162,19 @@ def check_url(name: str, value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
-    """How to reach an endpoint. `settings` has the typed values of connection_keys()."""
+    """How to reach an endpoint. `settings` has the typed values of connection_keys(); `urls` are all URLs of the
+    configuration, which may have secrets."""
 
     url: str
     settings: Mapping[str, Any]
     headers: Mapping[str, str]
+    urls: tuple[str, ...]
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], config: Mapping[str, str]) -> EndpointSettings:
-        """From parsed settings and the configuration with its `http.header.` keys."""
-        return cls(settings[URL], settings, prefixed(config, HEADER_PREFIX))
+    def of(cls, settings: Mapping[str, Any], config: Mapping[str, str], url: str | None = None) -> EndpointSettings:
+        """From parsed settings and the configuration with its `http.header.` keys; `url` instead of `http.url`."""
+        urls = tuple(value for key, value in config.items() if key.startswith("http.") and key.endswith(".url"))
+        return cls(url or settings[URL], settings, prefixed(config, HEADER_PREFIX), urls)
 
     @property
     def secrets(self) -> list[str]:
@@ -179,7 +182,7 @@ class EndpointSettings:
         recognize a secret of which only the beginning is left."""
         passwords = [value.value for value in self.settings.values() if isinstance(value, Password) and value.value]
         headers = [value for name, value in self.headers.items() if not name.lower().startswith(_PLAIN_HEADERS)]
-        return [*passwords, *headers, *secrets_in_url(self.url)]
+        return [*passwords, *headers, *(secret for url in self.urls for secret in secrets_in_url(url))]
 
 
 def prefixed(config: Mapping[str, str], prefix: str) -> dict[str, str]:

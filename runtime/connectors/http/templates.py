@@ -15,13 +15,14 @@ RECORD_NAMES = ("topic", "partition", "offset", "timestamp", "key", "value")
 
 
 class TextTemplate:
-    """A text whose placeholders are replaced; values are percent-encoded if `encoded`."""
+    """A text whose placeholders are replaced; values are percent-encoded if `encoded`, except for a value at the
+    beginning if `whole`, which is a URL."""
 
-    def __init__(self, text: str, encoded: bool = True) -> None:
+    def __init__(self, text: str, encoded: bool = True, whole: bool = False) -> None:
         pieces = _PLACEHOLDER.split(text)
         self._text = text
         self._literals, self.names = pieces[::2], tuple(pieces[1::2])
-        self._encoded = encoded
+        self._encoded, self._whole = encoded, whole
 
     def check(self, name: str, known: Collection[str]) -> None:
         """Raises ConfigError for a placeholder whose first part is not known. `name`: the configuration key."""
@@ -37,9 +38,10 @@ class TextTemplate:
         if not self.names:
             return self._text
         pieces = [self._literals[0]]
-        for name, literal in zip(self.names, self._literals[1:], strict=True):
+        for number, (name, literal) in enumerate(zip(self.names, self._literals[1:], strict=True)):
             text = as_text(value_of(name))
-            pieces += [quote(text, safe="") if self._encoded else text, literal]
+            plain = not self._encoded or (self._whole and number == 0)
+            pieces += [text if plain else quote(text, safe=""), literal]
         return "".join(pieces)
 
 

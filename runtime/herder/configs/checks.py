@@ -90,6 +90,14 @@ def _jdbc(config: Mapping[str, str]) -> _Paths:
         return
 
 
+def _http(config: Mapping[str, str]) -> _Paths:
+    from runtime.connectors.http.source.manifest.text import manifest_path
+    from runtime.connectors.http.source.manifest.translation import MANIFEST
+
+    if (value := config.get(MANIFEST)) and (path := manifest_path(value)):
+        yield MANIFEST, path
+
+
 def _postgres(config: Mapping[str, str]) -> _Paths:
     from runtime.connectors.postgres import connection
 
@@ -99,6 +107,7 @@ def _postgres(config: Mapping[str, str]) -> _Paths:
 _CONNECTORS: Mapping[str, Callable[[Mapping[str, str]], _Paths]] = {
     "FileStreamSource": _stream,
     "FileStreamSink": _stream,
+    "HttpSource": _http,
     "JdbcSource": _jdbc,
     "JdbcSink": _jdbc,
     "FilesSource": _files,

@@ -20,9 +20,9 @@ AwaitView = Callable[["concurrent.futures.Future[GroupView]", float], GroupView]
 class AwaitedView:
     """Collects a view for each attempt to assign, unless that of the last attempt still serves."""
 
-    def __init__(self, view: LeaderView, known: Callable[[], Iterable[str]], await_view: AwaitView) -> None:
-        """`known`: the ids of the workers in the group before the rebalance."""
-        self._view, self._known, self._await_view = view, known, await_view
+    def __init__(self, view: LeaderView, awaited: Callable[[], Iterable[str]], await_view: AwaitView) -> None:
+        """`awaited`: the ids of the workers before the rebalance for whose return units wait."""
+        self._view, self._awaited, self._await_view = view, awaited, await_view
         self._late: concurrent.futures.Future[GroupView] | None = None  # of the last attempt to assign
 
     def get(self, offset: int, loop: asyncio.AbstractEventLoop) -> GroupView:
@@ -43,7 +43,7 @@ class AwaitedView:
         self._late = None
 
     async def _collect(self, offset: int) -> GroupView:
-        return await self._view.collect(offset, self._known())
+        return await self._view.collect(offset, self._awaited())
 
 
 def _serves(view: concurrent.futures.Future[GroupView], offset: int) -> bool:

@@ -50,14 +50,14 @@ class Departures:
         now, elapsed = self._clock(), time.monotonic()
         return {worker: min(d.at, now - (elapsed - d.read)) for worker, d in self._absent.items()}
 
-    async def note(self, known: Collection[str], present: Collection[str], delay: float) -> None:
-        """Record the workers that have left since the last rebalance, and remove those that have returned or for which
-        no unit waits any longer. `delay` is in seconds."""
+    async def note(self, awaited: Collection[str], present: Collection[str], delay: float) -> None:
+        """Record the workers that have left since the last rebalance, of those for whose return units wait; remove
+        those that have returned or for which no unit waits any longer. `delay` is in seconds."""
         now = self._clock()
         async with self._noting:  # in the order of the rebalances
             before, times = self._recorded(), self.times()
             after = {w: at for w, at in before.items() if w not in present and times[w] + delay > now}
-            after |= {worker: now for worker in known if worker not in present and worker not in before}
+            after |= {worker: now for worker in awaited if worker not in present and worker not in before}
             if after != before:
                 try:
                     await self._documents.put(_KEY, dict(after))

@@ -28,9 +28,9 @@ class GroupView:
     `weights` names every connector and task that should run, with its relative load. `previous` is the worker
     (host:port) that ran a unit last, `departed` the time (time.time()) at which a worker left. `foreign` names
     connectors whose plugin this implementation does not have: they are assigned to members of another implementation.
-    `delay` is `scheduled.rebalance.max.delay.ms` in seconds. `known` are the workers of the last generation: those
-    that are missing now have just left. `states` are the workers that operators have cordoned or drain. Without
-    `mixed`, members of another implementation receive nothing."""
+    `delay` is `scheduled.rebalance.max.delay.ms` in seconds. `awaited` are the workers of the last generation whose
+    units wait for their return: those that are missing now have just left. `states` are the workers that operators have
+    cordoned or drain. Without `mixed`, members of another implementation receive nothing."""
 
     config_offset: int = -1
     weights: Mapping[Unit, float] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class GroupView:
     departed: Mapping[str, float] = field(default_factory=dict)
     foreign: Collection[str] = ()
     delay: float = 300.0
-    known: frozenset[str] = frozenset()
+    awaited: frozenset[str] = frozenset()
     states: Mapping[str, WorkerState] = field(default_factory=dict)
     mixed: bool = True
 
@@ -127,7 +127,7 @@ def _situation(members: Mapping[str, WorkerMetadata], view: GroupView) -> Situat
     foreign = frozenset(name for name, metadata in members.items() if metadata.details is None)
     now = time.time()
     present = {worker_id(metadata.url) for metadata in members.values()}
-    departed = {**dict.fromkeys(view.known - present, now), **view.departed}
+    departed = {**dict.fromkeys(view.awaited - present, now), **view.departed}
     return Situation(
         [_member(name, metadata, view, ready) for name, metadata in members.items()],
         _weights(members, view),

@@ -59,9 +59,9 @@ class LeaderView:
     ) -> None:
         self._settings, self._configs, self._statuses, self._sources = settings, configs, statuses, sources
 
-    async def collect(self, offset: int, known: Iterable[str]) -> GroupView:
-        """The view, with the config topic read up to `offset` if that is quickly possible. `known` are the ids of the
-        workers of the last generation."""
+    async def collect(self, offset: int, awaited: Iterable[str]) -> GroupView:
+        """The view, with the config topic read up to `offset` if that is quickly possible. `awaited` are the ids
+        of the workers of the last generation for whose return units wait."""
         if self._configs.offset < offset:
             with contextlib.suppress(KafkaProblem, TimeoutError):
                 async with asyncio.timeout(READ_TIMEOUT):
@@ -80,7 +80,7 @@ class LeaderView:
             self._sources.departures.times(),
             await self.foreign(),
             delay=self._settings.delay,
-            known=frozenset(known),
+            awaited=frozenset(awaited),
             states=self._sources.states(),
             mixed=self._settings.mixed,
         )

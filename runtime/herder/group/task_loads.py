@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Collection, Mapping
 
 from runtime.herder.status.meter_board import MeterBoard
 from runtime.system.repeating import repeat
 
 INTERVAL = 10.0
 """Seconds between two measurements."""
+
+LASTING = 3
+"""Measurements in a row of which the least counts for the balance. The start of a task loads its classes and fills its
+caches: tasks that had just moved to a worker would otherwise move on at the next rebalance, and the group stay
+unbalanced when they are idle again."""
 
 STEP = 0.25
 """Loads are multiples of this fraction of a core, so that small changes move nothing."""
@@ -20,7 +26,7 @@ Loads = Mapping[str, Mapping[str, float]]
 
 
 class TaskLoads:
-    """Measures from start() to close(). Event loop only, except `now`, which is replaced as a whole.
+    """Measures from start() to close(). Event loop only, except `now` and `lasting`, which are replaced as a whole.
 
     The load of a task is the fraction of time that it spends in polls that return records, or in puts."""
 
@@ -29,7 +35,11 @@ class TaskLoads:
         self._busy: dict[tuple[str, int], float] = {}  # milliseconds in total
         self._measured_at = time.monotonic()
         self._measuring: asyncio.Task[None] | None = None
+        self._last: deque[Loads] = deque(maxlen=LASTING)
         self.now: Loads = {}
+        """Those of the last INTERVAL."""
+        self.lasting: Loads = {}
+        """The least of the last LASTING measurements."""
 
     def start(self) -> None:
         """Start to measure."""
@@ -59,6 +69,24 @@ class TaskLoads:
                 if rounded := round(min(cores, 1.0) / STEP) * STEP:
                     loads.setdefault(connector, {})[str(task)] = rounded
         self.now = loads
+        self._last.append(loads)
+        self.lasting = _least(self._last) if len(self._last) == LASTING else {}
 
     async def _measure(self) -> None:
         self.measure()
+
+
+def _least(measured: Collection[Loads]) -> Loads:
+    """The smallest load of each task that has one in all measurements."""
+    first, *others = measured
+    return {
+        connector: least
+        for connector, tasks in first.items()
+        if (
+            least := {
+                task: min(cores, *(other[connector][task] for other in others))
+                for task, cores in tasks.items()
+                if all(task in other.get(connector, {}) for other in others)
+            }
+        )
+    }

@@ -73,7 +73,7 @@ class WorkerGroup:
         self._claim = claim or WriteClaim()
         self._member, self._settings, self._configs = member, settings, configs
         self._view = LeaderView(settings, configs, statuses, sources)
-        self._awaited_view = AwaitedView(self._view, self._known, await_view)
+        self._awaited_view = AwaitedView(self._view, self._awaited, await_view)
         self._sources = sources
         self.worker_id = worker_id(settings.url)
         self._place: Place | None = None
@@ -284,9 +284,14 @@ class WorkerGroup:
 
     # the event loop
 
-    def _known(self) -> set[str]:
+    def _present(self) -> set[str]:
         """The ids of the workers in the group."""
         return {worker.worker_id for worker in self._snapshot.workers}
+
+    def _awaited(self) -> set[str]:
+        """The ids of the workers whose units wait for their return if they leave. A draining worker gives up its units
+        before it leaves, though the status of a unit may name it until the new owner has started the unit."""
+        return {worker.worker_id for worker in self._snapshot.workers if worker.state is not WorkerState.DRAINING}
 
     def _note_led(self, snapshot: GroupSnapshot | None) -> None:
         self._led = snapshot
@@ -332,7 +337,7 @@ class WorkerGroup:
         await self._claim_for(place)
         if place is not self._newest:
             return
-        self._place, known = place, self._known()
+        self._place, awaited = place, self._awaited()
         if place.leads and self._led is not None:
             self._take(self._led)
         self._refresh(place)
@@ -346,7 +351,7 @@ class WorkerGroup:
         if place.leads:
             starting = {w.worker_id for w in self._snapshot.workers if w.implementation == "headrace" and not w.slots}
             self._follow_ups.start(
-                self._sources.departures.note(known - starting, self._known() - starting, self._settings.delay)
+                self._sources.departures.note(awaited - starting, self._present() - starting, self._settings.delay)
             )
         else:
             self._follow_ups.cancel()  # a deposed leader records no departures

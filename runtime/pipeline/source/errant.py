@@ -9,7 +9,7 @@ import orjson
 
 from runtime.api.data.record import ErrantSourceRecord, SourceRecord
 from runtime.pipeline.source.message_batch import MessageBatch, MessageRun
-from runtime.pipeline.task.failure import Failure, Stage, java_name, message_of
+from runtime.pipeline.task.failure import Failure, Stage, java_name, message_of, trace_of
 from runtime.pipeline.tolerance import Tolerance
 
 
@@ -57,6 +57,7 @@ def _dead_letter(record: ErrantSourceRecord, failure: Failure, task: str) -> dic
         "__connect.errors.class.name": failure.plugin,
         "__connect.errors.exception.class.name": java_name(failure.error),
         "__connect.errors.exception.message": message_of(failure.error),
+        "__connect.errors.exception.stacktrace": trace_of(failure.error),
         "headrace.source.partition": _json(record.source_partition),
         "headrace.source.offset": _json(record.source_offset),
     }

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from runtime.connectors.http.sink import HttpSinkConnector
-from runtime.connectors.http.source import HttpSourceConnector
+from runtime.connectors.http.sink.connector import HttpSinkConnector
+from runtime.connectors.http.source.connector import HttpSourceConnector
 from runtime.plugin_kit import Case, SinkCase, SourceCase
 from runtime.plugin_kit.conformance.case import Config
 from tests.support.servers.http_endpoint import Answer, HttpTestServer, Received, http_server

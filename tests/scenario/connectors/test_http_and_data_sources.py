@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,68 @@ def test_records_pass_through_kafka_and_offsets_can_be_altered(
         wait_until(lambda: sorted(api.accepted) == sorted([*expected, *range(191, 201)]), 30, "the last items again")
         assert len(values(broker.bootstrap, numbers, 1010)) == 1010
         assert connect.states("http-sink") == ("RUNNING", ["RUNNING"])
+
+
+class Shop:
+    """Customers with orders in pages of two, from an id on."""
+
+    def __init__(self) -> None:
+        self.orders = {1: [11, 12, 13], 2: [21], 3: [31, 32]}
+
+    def __call__(self, request: Received) -> Answer:
+        if request.path == "/customers":
+            return 200, {}, [{"id": n} for n in self.orders]
+        customer = int(request.path.split("/")[2])
+        since, start = int(request.query.get("since", "0")), int(request.query["offset"])
+        found = [{"id": n, "total": n / 2} for n in self.orders[customer] if n > since]
+        return 200, {}, found[start : start + 2]
+
+
+def test_streams_of_a_manifest_continue_exactly_after_a_restart_and_a_set_back(
+    connect: Connect, broker: KafkaBroker
+) -> None:
+    orders, customers, shop = broker.create_topic(), broker.create_topic(), Shop()
+    with http_server(shop) as server:
+        connect.create("http-shop", _shop(server.url, orders, customers))
+        assert _ids(broker, orders, 6) == [11, 12, 13, 21, 31, 32]
+        wait_until(
+            lambda: len(connect.offsets("http-shop")) == 6, 20, "offsets of streams, parents, children and schema"
+        )
+
+        connect.stop("http-shop")
+        shop.orders[2].append(22)
+        connect.resume("http-shop", tasks=2)
+        assert _ids(broker, orders, 7)[6:] == [22]
+
+        connect.stop("http-shop")
+        partitions = [entry["partition"] for entry in connect.offsets("http-shop")]
+        (child,) = (partition for partition in partitions if partition.get("parent.id") == 1)
+        connect.alter("http-shop", (child, {"cursor": 11}))
+        connect.resume("http-shop", tasks=2)
+        assert _ids(broker, orders, 9)[7:] == [12, 13]
+        found = values(broker.bootstrap, orders, 10, timeout=2)
+        assert len(found) == 9, "nothing is written twice"
+        assert len({json.dumps(json.loads(value or b"")["schema"]) for value in found}) == 1
+        assert _ids(broker, customers, 3) == [1, 2, 3]
+
+
+def _shop(url: str, orders: str, customers: str) -> dict[str, str]:
+    since = {"parameters": {"since": "${cursor}"}, "cursor": {"field": "id"}}
+    streams = [
+        {"name": "customers", "topic": customers, "path": "/customers", "poll_interval": "1h"},
+        {"name": "orders", "topic": orders, "path": "/customers/${parent.id}/orders", "parent": "customers",
+         "schema": "infer", "pagination": {"type": "offset"}, "poll_interval": "100ms", **since},
+    ]  # fmt: skip
+    return JSON | {
+        "connector.class": "HttpSource",
+        "tasks.max": "2",
+        "value.converter.schemas.enable": "true",
+        "http.manifest": json.dumps({"base_url": url, "streams": streams}),
+    }
+
+
+def _ids(broker: KafkaBroker, topic: str, count: int) -> list[int]:
+    return [json.loads(value or b"")["payload"]["id"] for value in values(broker.bootstrap, topic, count)]
 
 
 def _http_source(url: str, topic: str) -> dict[str, str]:

@@ -23,6 +23,7 @@ from tests.support.clusters.worker_group import WorkerGroup, worker_id
 from tests.support.java.connectors import FILE, PREFER_FILE, plugin_path
 from tests.support.kafka.broker_cluster import BrokerCluster
 from tests.support.kafka.committed import committed
+from tests.support.kafka.lost_markers import MarkersLost, lost_markers
 from tests.support.plugins import PLUGINS
 from tests.support.waiting import wait_until
 
@@ -177,13 +178,16 @@ class Run:
                 operator.resume()
 
     def settle(self, after: str) -> float:
-        """Waits until all connectors are as requested and the sources write; returns the seconds."""
+        """Waits until all connectors are as requested and the sources write; returns the seconds. MarkersLost if a
+        broker has left a transaction open that nobody can end."""
         started = time.monotonic()
         try:
             wait_until(lambda: not self._differences(), PATIENCE, every=0.5)
             calm = time.monotonic()
             wait_until(lambda: not self._silent(calm), PATIENCE, every=0.5)
         except AssertionError:
+            if lost := lost_markers(self.cluster.bootstrap):
+                raise MarkersLost(lost) from None
             found = [*self._differences(), *(f"{at} has no new records" for at in self._silent(time.monotonic() - 10))]
             self.account.faults.append(f"{PATIENCE:.0f} s after {after}: {'; '.join(found)}")
             print(f"        {self.account.faults[-1]}", flush=True)

@@ -62,16 +62,25 @@ class HttpTestServer:
         await Response(data, status, dict(headers))(scope, receive, send)
 
 
+class _Server(uvicorn.Server):
+    """Ends within milliseconds: uvicorn's own loop looks for the end every 0.1 s."""
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        while not self.should_exit:  # noqa: ASYNC110 - set on another thread
+            await asyncio.sleep(0.005)
+
+
 @contextmanager
 def http_server(respond: Callable[[Received], Answer], port: int = 0, **options: Any) -> Iterator[HttpTestServer]:
     """A server on this port, by default on any free one; `options` are uvicorn's, such as `host` and `ssl_…`."""
     app = HttpTestServer(respond)
     config = uvicorn.Config(app, port=port, log_level="critical", lifespan="off", **{"host": HOST, **options})
-    server = uvicorn.Server(config)
+    server = _Server(config)
     thread = threading.Thread(target=server.run, name="http-server", daemon=True)
     thread.start()
     try:
-        wait_until(lambda: server.started, 20, "the HTTP server")
+        wait_until(lambda: server.started, 20, "the HTTP server", 0.003)
         port = server.servers[0].sockets[0].getsockname()[1]
         app.url = f"{'https' if config.is_ssl else 'http'}://{config.host}:{port}"
         yield app

@@ -60,6 +60,9 @@ def refused(folder: Path, connector: str, **config: str) -> list[str]:
         (POSTGRES, {"database_sslkey": "@/key", "database_sslrootcert": "system", "database_hostname": "db"}, []),
         (POSTGRES, {"database_sslkey": "/etc/key"}, ["database.sslkey"]),
         (POSTGRES, {"database_hostname": "db,/run/postgresql"}, ["database.hostname"]),
+        ("HttpSource", {"http_manifest": "@/api.yaml"}, []),
+        ("HttpSource", {"http_manifest": "/etc/passwd"}, ["http.manifest"]),
+        ("HttpSource", {"http_manifest": "base_url: https://x\nstreams: []"}, []),
         ("org.example.JavaFileSink", {"file": "/etc/passwd"}, []),
     ],
 )  # fmt: skip

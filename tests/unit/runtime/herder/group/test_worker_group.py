@@ -232,6 +232,24 @@ async def test_units_of_a_departed_worker_wait_for_its_return() -> None:
     assert not rig.group.owns("a"), "the only worker adopts new units, but not units that wait for another worker"
 
 
+async def test_no_unit_waits_for_a_worker_that_was_draining() -> None:
+    """The status names it as long as the new owner of a unit has not started it: a new owner that leaves at once left
+    the unit waiting for the former one, for up to five minutes."""
+    rig = Rig(delay=60.0)
+    await rig.join()
+    await rig.herder.create("a")
+    rig.herder.statuses.put_connector("a", StatusRecord(State.FAILED, "no license", "w:2", 2))
+    leaving = replace(rig.other(), details=Details("test", 2, draining=True))
+    await rig.member.rebalance({"you": leaving})
+    await until(lambda: len(rig.group.snapshot.workers) == 2)
+    rig.member.ownership.apply(Assignment("me", URL, 0, revoked={"a": (CONNECTOR,)}))
+    rig.member.ownership.release([("a", CONNECTOR)])
+    found = await rig.member.rebalance()
+    assert found["me"].delay == 0
+    await until(lambda: rig.group.owns("a"))
+    assert not rig.departures.times()
+
+
 async def test_a_departed_worker_has_returned_when_its_slots_are_up() -> None:
     rig = Rig(delay=60.0)
     await rig.join()

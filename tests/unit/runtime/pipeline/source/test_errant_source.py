@@ -60,6 +60,10 @@ def test_rows_that_are_skipped_are_dead_letters_and_their_offsets_are_committed(
     assert headers["__connect.errors.exception.message"].startswith(
         b"Cannot read a.json as json: row 1: not valid JSON"
     )
+    trace = headers["__connect.errors.exception.stacktrace"].decode()
+    assert trace.startswith(
+        "org.apache.kafka.connect.errors.DataException: Cannot read a.json as json: row 1: not valid"
+    )
     assert orjson.loads(headers["headrace.source.partition"]) == {"path": "a.json"}
     assert orjson.loads(headers["headrace.source.offset"])["row"] == 2
     assert [offset.offset["row"] for offset in committed_offsets(broker, spec)] == [6]

@@ -12,10 +12,8 @@ from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import ConfigError, ConnectError, RetriableError
 from runtime.api.task import SinkTask
 from runtime.connectors.checked_config import GroupSinkConnector
-from runtime.connectors.http.deliveries import CONTENT_TYPES, BodyFormat, Deliveries, NullValues, RequestForm
 from runtime.connectors.http.endpoint import HttpEndpoint
 from runtime.connectors.http.failures import RetryPolicy
-from runtime.connectors.http.lanes import PartitionLanes
 from runtime.connectors.http.settings import (
     URL,
     EndpointSettings,
@@ -27,6 +25,8 @@ from runtime.connectors.http.settings import (
     required_settings,
     text_key,
 )
+from runtime.connectors.http.sink.deliveries import CONTENT_TYPES, BodyFormat, Deliveries, NullValues, RequestForm
+from runtime.connectors.http.sink.lanes import PartitionLanes
 from runtime.connectors.http.templates import RECORD_NAMES, TextTemplate
 
 METHOD, BODY, BATCH, CONTENT_TYPE = "http.method", "http.body.format", "http.batch.size", "http.content.type"

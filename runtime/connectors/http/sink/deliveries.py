@@ -13,7 +13,7 @@ from runtime.api.errors import ConnectError, DataError
 from runtime.connectors.http.endpoint import HttpEndpoint
 from runtime.connectors.http.failures import RejectedError, RetryPolicy, TemporaryError
 from runtime.connectors.http.json_values import json_bytes
-from runtime.connectors.http.lanes import DeliveryStoppedError
+from runtime.connectors.http.sink.lanes import DeliveryStoppedError
 from runtime.connectors.http.templates import TextTemplate, as_text, of_record
 
 _log = logging.getLogger(__name__)

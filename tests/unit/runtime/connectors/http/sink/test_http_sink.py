@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.serialization import (
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import ConfigError, ConnectError, RetriableError
 from runtime.connectors.http.failures import RejectedError, TemporaryError, raise_for_status, seconds_of
-from runtime.connectors.http.sink import HttpSinkConnector, HttpSinkTask
+from runtime.connectors.http.sink.connector import HttpSinkConnector, HttpSinkTask
 from tests.support.servers.certificates import make_stores
 from tests.support.servers.http_endpoint import Answer, Received, http_server
 from tests.support.tasks.task_contexts import DeadLetterList, TaskSinkContext
@@ -379,7 +379,9 @@ def test_an_encrypted_key_without_its_password_is_an_error(tmp_path: Path) -> No
 
 
 def test_retry_after() -> None:
-    assert [seconds_of(text) for text in ("5", " 0 ", "99999", "soon", None)] == [5.0, 0.0, 3600.0, None, None]
+    assert [seconds_of(text) for text in ("5", " 0 ", "2.5", "99999", "1.2.3", ".", None)] == [
+        5.0, 0.0, 2.5, 3600.0, None, None, None
+    ]  # fmt: skip
     assert seconds_of("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
     later = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=60)
     assert 50 < (seconds_of(later.strftime("%a, %d %b %Y %H:%M:%S GMT")) or 0) <= 60

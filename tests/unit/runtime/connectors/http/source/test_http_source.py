@@ -4,49 +4,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from runtime.api.connector import ExactlyOnceSupport
-from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.connectors.http.source import HttpSourceConnector, HttpSourceTask
+from runtime.connectors.http.source.connector import HttpSourceConnector
 from tests.support.servers.http_endpoint import Answer, Received, http_server
-from tests.support.tasks.task_contexts import StoredOffsets, started
+from tests.support.tasks.http_source import COMMON, ids, source, take
+from tests.support.tasks.task_contexts import StoredOffsets
 from tests.support.waiting import wait_until
 
-COMMON = {"topic": "t", "http.poll.interval.ms": "20", "http.retry.backoff.ms": "10"}
 CURSOR = {"http.cursor.pointer": "/id", "http.parameter.since": "${cursor}"}
 
 
 def item(n: int) -> dict[str, Any]:
     return {"id": n, "name": f"item {n}"}
-
-
-@contextmanager
-def source(url: str, offsets: StoredOffsets | None = None, /, **config: str) -> Iterator[HttpSourceTask]:
-    """A started task."""
-    task = started(HttpSourceTask(), {"http.url": url, **COMMON, **config}, offsets)
-    try:
-        yield task
-    finally:
-        task.stop()
-
-
-def take(task: HttpSourceTask, count: int) -> list[SourceRecord]:
-    """The next records."""
-    found: list[SourceRecord] = []
-    until = time.monotonic() + 10
-    while len(found) < count and time.monotonic() < until:
-        found += task.poll() or ()
-    return found
-
-
-def ids(records: list[SourceRecord]) -> list[int]:
-    return [record.value["id"] for record in records]
 
 
 class Catalog:
@@ -230,6 +205,25 @@ def test_a_rate_limit_is_waited_for(headers: Mapping[str, str]) -> None:
             take(task, 1)
 
 
+def test_a_poll_without_news_resumes_on_the_same_page() -> None:
+    """As connections of Relay, whose last cursor is null on a page without records."""
+    rows = [item(1)]
+
+    def respond(request: Received) -> Answer:
+        found = rows[int(request.query.get("token", "0")) :]
+        return 200, {}, {"rows": found, "end": str(len(rows)) if found else None, "more": False}
+
+    config = {
+        "http.pagination": "token", "http.records.pointer": "/rows", "http.pagination.next.pointer": "/end",
+        "http.pagination.more.pointer": "/more", "http.pagination.resume.pointer": "/end",
+    }  # fmt: skip
+    with http_server(respond) as server, source(server.url, **config) as task:
+        assert ids(take(task, 1)) == [1]
+        wait_until(lambda: not task.poll() and len(server.received) > 3, 10, "polls without records")
+        rows.append(item(2))
+        assert ids(take(task, 1)) == [2]
+
+
 @pytest.mark.parametrize(
     ("answer", "config", "message"),
     [
@@ -320,6 +314,9 @@ def test_altered_offsets_are_checked(offset: Mapping[str, Any]) -> None:
         ({"http.parameter.since": "${nope}"}, "http.url"),
         ({"http.url": "https://x/${cursor}", "http.cursor.pointer": "/id"}, "http.cursor.initial"),
         ({"http.pagination.size.parameter": "limit"}, "http.pagination.size"),
+        ({"http.key.pointer": "/a/id, /b/id"}, "http.key.pointer"),
+        ({"http.pagination.resume.pointer": "/next"}, "http.pagination.resume.pointer"),
+        ({**paged("token"), **CURSOR, "http.pagination.resume.pointer": "/next"}, "http.pagination.resume.pointer"),
         ({"topic": ""}, "topic"),
     ],
 )

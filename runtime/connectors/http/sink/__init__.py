@@ -1,0 +1,1 @@
+"""HttpSink: requests in the order of each partition; retries and refused records."""
