@@ -67,6 +67,21 @@ found = spark.read.format("headrace").option("connector.class", "JdbcSource").op
 print(json.dumps([found.count(), sorted(found.columns)]))
 """
 
+INFERRED = """
+events = (spark.readStream.format("headrace").option("connector.class", "FileStreamSource")
+          .option("file", "events.jsonl").option("topic", "events").option("value.schema", "infer")
+          .option("headrace.idle.ms", "500").load())
+events.writeStream.format("json").option("path", "out").option("checkpointLocation", "checkpoint") \\
+    .trigger(availableNow=True).start().awaitTermination()
+table = (spark.read.format("headrace").option("connector.class", "FileStreamSource").option("file", "events.jsonl")
+         .option("topic", "events").option("inferSchema", "true").option("headrace.idle.ms", "500")
+         .option("transforms", "u").option("transforms.u.type", "headrace.PythonUdf")
+         .option("transforms.u.function", "notebook_functions:parsed")
+         .option("headrace.plugin.path", "functions").load())
+rows = [row.asDict(recursive=True) for row in table.orderBy("id").collect()]
+print(json.dumps([[row.asDict(recursive=True) for row in spark.read.json("out").orderBy("id").collect()], rows]))
+"""
+
 JAVA = """
 import os
 import pyarrow as pa
@@ -143,3 +158,20 @@ def test_java_connectors_read_and_write(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-4000:]
     assert done.stdout.splitlines()[-1] == "500 java"
     assert (tmp_path / "out.txt").read_text() == (tmp_path / "in.txt").read_text()
+
+
+@pytest.mark.soak
+def test_columns_of_json_are_inferred(tmp_path: Path) -> None:
+    rows = [{"id": 1, "at": {"x": 1}}, {"id": 2, "at": {"x": 2.5}, "tags": ["a"]}]
+    (tmp_path / "events.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (folder := tmp_path / "functions").mkdir()
+    code = (
+        "import json\nimport pyarrow as pa\ndef parsed(batch):\n"
+        "    return pa.table({'id': [json.loads(text)['id'] * 10 for text in batch['value'].to_pylist()]})\n"
+    )
+    (folder / "notebook_functions.py").write_text(code)
+    done = run(SESSION + INFERRED, tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    streamed, changed = json.loads(done.stdout.splitlines()[-1])
+    assert [(row["id"], row["at"], row["tags"]) for row in streamed] == [(1, {"x": 1.0}, None), (2, {"x": 2.5}, ["a"])]
+    assert changed == [{"id": 10}, {"id": 20}]
