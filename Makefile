@@ -25,7 +25,7 @@ test: setup check
 	@$(BIN)/python -m tests.run
 
 test-fast: setup
-	@$(BIN)/python -m pytest -m 'not slow'
+	@$(BIN)/python -m pytest -m 'not slow and not soak'
 
 bench: setup
 	@$(BIN)/python -m tests.bench.side_by_side $(BENCH)
