@@ -92,9 +92,9 @@ class SchemaRegistry:
         raise Unreachable(f"the schema registry does not respond: {failure}")
 
     def _opened(self) -> Any:
-        import ssl
-
         import httpx
+
+        from tui.wire.tls_client import verifying_context
 
         registry = self._address
         headers = {"Accept": "application/vnd.schemaregistry.v1+json"}
@@ -103,7 +103,7 @@ class SchemaRegistry:
             auth=(registry.username, registry.password) if registry.username else None,
             headers=headers,
             timeout=TIMEOUT,
-            verify=ssl.create_default_context(cafile=registry.ca) if registry.ca else True,
+            verify=verifying_context(registry.ca) if registry.ca else True,
         )
 
 

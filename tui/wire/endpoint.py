@@ -98,8 +98,10 @@ def tls_context(endpoint: Endpoint) -> Any:
     """The TLS context of an https endpoint: trusted certificates and the client's own. Raises UsageError."""
     import ssl
 
+    from tui.wire.tls_client import verifying_context
+
     try:
-        context = ssl.create_default_context(cafile=endpoint.ca or None)
+        context = verifying_context(endpoint.ca or None)
     except (OSError, ssl.SSLError) as error:
         raise UsageError(f"cannot read the certificates of {endpoint.ca}: {error}") from error
     if endpoint.certificate:

@@ -13,6 +13,7 @@ from runtime.api.errors import ConfigError
 from runtime.connectors.http.credentials import attempt, credentials_of
 from runtime.connectors.http.failures import EndpointError, MessageScrubber, raise_for_status
 from runtime.connectors.http.settings import EndpointSettings
+from runtime.system.tls_client import verifying_context
 
 if TYPE_CHECKING:
     import httpx
@@ -155,7 +156,7 @@ def _tls(connection: EndpointSettings) -> ssl.SSLContext:
     if urlsplit(connection.url).scheme == "http" and not settings["http.oauth2.token.url"]:
         return _for_redirects()
     try:
-        context = ssl.create_default_context(cafile=settings["http.ssl.ca.file"])
+        context = verifying_context(cafile=settings["http.ssl.ca.file"])
         if settings["http.ssl.certificate.file"]:
             password = settings["http.ssl.key.password"]
             context.load_cert_chain(

@@ -119,14 +119,14 @@ def http_client(given: Mapping[str, str], parsed: Mapping[str, Any]) -> HttpClie
 def tls_context(stores: Mapping[str, str], prefix: str) -> Any:
     """A context with the trust and key store, in any of Java's formats; True without stores. `stores`: by names like
     `truststore.location`. ConfigError names the property, which starts with `prefix`, and the file."""
-    import ssl
+    from runtime.system.tls_client import verifying_context
 
     named = {f"ssl.{name}": value for name, value in stores.items()}
     try:
         certificates, keys = trusted(named), own_keys(named)
         if certificates is None and keys is None:
             return True
-        context = ssl.create_default_context(cadata=certificates)
+        context = verifying_context(cadata=certificates)
         if keys is not None:
             load_keys(context, keys)
     except (OSError, ValueError) as e:  # ssl.SSLError is an OSError
