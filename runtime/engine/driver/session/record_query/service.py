@@ -18,6 +18,7 @@ from runtime.engine.driver.session.record_query.planning import AnalysedQuery
 from runtime.engine.driver.session.record_query.refusals import parse_record_query
 from runtime.engine.driver.session.server import Request, SessionCaller
 from runtime.engine.driver.session.spark_session import SharedSession
+from runtime.engine.driver.session.spark_version import require_spark_4_2
 
 MAX_QUERIES = 256
 """The most queries, each with its columns, that stay planned."""
@@ -102,6 +103,7 @@ class RecordQueries:
         """The session, as the active one of this thread in the JVM."""
         with self._lock:
             if self._session is None:
+                require_spark_4_2("SparkSql")
                 session = self._shared.create()
                 for key, value in _SETTINGS.items():
                     session.conf.set(key, value)

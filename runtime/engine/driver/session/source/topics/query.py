@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Callable, Mapping
-from importlib.metadata import version
 from typing import Any
 
 from runtime.connectors.spark.query.topic_ranges import Position, TopicOffsets
@@ -15,6 +13,7 @@ from runtime.engine.driver.session.registration import register
 from runtime.engine.driver.session.source.checkpoint import SourceCheckpoint
 from runtime.engine.driver.session.source.topics.continuation import check_continuation, query_state
 from runtime.engine.driver.session.source.topics.views import first_of_each, latest_by_key, view
+from runtime.engine.driver.session.spark_version import require_spark_4_2
 
 _EARLIEST = "earliest"
 _SETTINGS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}  # as Arrow reads it
@@ -26,7 +25,7 @@ Read = Callable[[str, bool], Any]
 
 def topics_frame(session: Any, source: Mapping[str, Any], checkpoint: SourceCheckpoint) -> Any:
     """The result of the query as a stream, which continues from the checkpoint. CheckpointError if it cannot."""
-    _require_read_limits()
+    require_spark_4_2("KafkaQuery")
     from runtime.engine.driver.session.source.topics.data_source import FORMAT, TopicDataSource, TopicInput
 
     query = source["query"]
@@ -55,7 +54,7 @@ def topics_frame(session: Any, source: Mapping[str, Any], checkpoint: SourceChec
 
 def check_topics_query(session: Any, source: Mapping[str, Any]) -> None:
     """Whether Spark accepts the query, without reading topics. NotAQueryError, or Spark's error, if it does not."""
-    _require_read_limits()
+    require_spark_4_2("KafkaQuery")
     from runtime.engine.driver.session.source.topics.data_source import SCHEMA
 
     def read(topic: str, as_stream: bool) -> Any:
@@ -75,12 +74,6 @@ def check_topics_query(session: Any, source: Mapping[str, Any]) -> None:
         raise NotAQueryError(f"spark.key names no column of spark.sql: {missing[0]}. Columns: {', '.join(names)}")
     if untyped := [field.name for field in frame.schema if field.dataType.typeName() == "void"]:
         raise NotAQueryError(f"Column {untyped[0]} of spark.sql has no type: cast it")
-
-
-def _require_read_limits() -> None:
-    """NotAQueryError if this version of Spark has no limits for batches of Python data sources."""
-    if importlib.util.find_spec("pyspark.sql.streaming.datasource") is None:
-        raise NotAQueryError(f"KafkaQuery needs Spark 4.2 or newer, not {version('pyspark')}")
 
 
 def _result(session: Any, source: Mapping[str, Any], read: Read) -> Any:
