@@ -65,6 +65,11 @@ class Watcher:
             self._pauses.clear()
             await asyncio.wait_for(self._pauses.wait(), 30)
 
+    async def hold(self) -> None:
+        """The store stays in its next pause."""
+        self.gate, before = asyncio.Event(), len(self.slept)
+        await self.paused_again(before)
+
     async def until(self, count: int) -> None:
         while len(self.seen) < count:
             self._news.clear()
@@ -118,8 +123,7 @@ async def test_a_requested_refresh_does_not_lengthen_the_pauses() -> None:
     watcher = Watcher(Scripted(expanded(status("a")), Unreachable("cannot reach it")))
     async with watcher.running():
         await watcher.until(2)
-        watcher.gate = asyncio.Event()  # never opened
-        await watcher.until(3)
+        await watcher.hold()
         for attempt in range(3):
             before = len(watcher.slept)
             watcher.store.refresh() if attempt % 2 else watcher.store.mark_contact()
@@ -150,15 +154,14 @@ async def test_a_key_press_shortens_a_long_back_off_but_keys_in_a_row_do_not_rep
     watcher = Watcher(Scripted(expanded(status("a")), Unreachable("gone")))
     async with watcher.running():
         await watcher.until(2)
-        watcher.gate = asyncio.Event()  # never opened
-        await watcher.until(3)
+        await watcher.hold()
         failed_at = watcher.store._failed_at
         watcher.now = failed_at + 2.9
         watcher.store.nudge()
         assert not watcher.store._wake.is_set()
         watcher.now = failed_at + 3.1
         watcher.store.nudge()
-        await watcher.until(4)
+        await watcher.until(len(watcher.seen) + 1)
         watcher.now = watcher.store._failed_at + 1
         watcher.store.nudge()
         assert not watcher.store._wake.is_set()
