@@ -81,10 +81,9 @@ class BatchTransformation(Transformation):
 
     The result for a record must not depend on the other records of its batch, whose ends are arbitrary."""
 
-    def stopping(self) -> bool:
-        """Whether the task is to stop: derive() should raise RetriableError then, instead of waiting for long. The
-        worker replaces this method."""
-        return False
+    stopping: Callable[[], bool] = staticmethod(lambda: False)
+    """Whether the task is to stop: derive() should raise RetriableError then, instead of waiting for long. The worker
+    sets it."""
 
     @abstractmethod
     def derive(self, values: ValueBatch, metadata: BatchMetadata) -> Derived:

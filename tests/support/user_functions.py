@@ -120,7 +120,7 @@ def priced(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.explode("tag")
 
 
-def framed(frame):  # type: ignore[no-untyped-def]
+def framed(frame):  # type: ignore[no-untyped-def]  # as users write it
     """A frame as it is, but reordered."""
     return frame.iloc[::-1]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from runtime.herder.status.meter_board import MeterBoard
 from runtime.system.repeating import repeat
@@ -30,10 +30,10 @@ class TaskLoads:
 
     The load of a task is the fraction of time that it spends in polls that return records, or in puts."""
 
-    def __init__(self, meters: MeterBoard) -> None:
-        self._meters = meters
+    def __init__(self, meters: MeterBoard, clock: Callable[[], float] = time.monotonic) -> None:
+        self._meters, self._clock = meters, clock
         self._busy: dict[tuple[str, int], float] = {}  # milliseconds in total
-        self._measured_at = time.monotonic()
+        self._measured_at = clock()
         self._measuring: asyncio.Task[None] | None = None
         self._last: deque[Loads] = deque(maxlen=LASTING)
         self.now: Loads = {}
@@ -59,7 +59,8 @@ class TaskLoads:
 
     def measure(self) -> None:
         """Replace the loads by those since the last call."""
-        elapsed, self._measured_at = time.monotonic() - self._measured_at, time.monotonic()
+        now = self._clock()
+        elapsed, self._measured_at = now - self._measured_at, now
         before, self._busy = self._busy, {}
         loads: dict[str, dict[str, float]] = {}
         for connector in self._meters.connectors():

@@ -29,7 +29,7 @@ def derive_step(
     step: ChainStep, transformation: BatchTransformation, tolerance: Tolerance
 ) -> Callable[[ChainResult, OnError], None]:
     """The step, as a function that processes the records of a result."""
-    transformation.stopping = tolerance.stopping  # type: ignore[method-assign]
+    transformation.stopping = tolerance.stopping
 
     def run(result: ChainResult, on_error: OnError) -> None:
         records, made = result.records, []

@@ -168,7 +168,7 @@ def _parameter(call: Callable[..., Any], name: str, chosen: bool) -> tuple[str, 
 
 
 def _annotation(call: Callable[..., Any], parameter: inspect.Parameter) -> Any:
-    function = call if inspect.isroutine(call) else getattr(call, "__call__", call)  # noqa: B004 - of an instance
+    function = call if inspect.isroutine(call) else type(call).__call__
     try:
         return typing.get_type_hints(function).get(parameter.name, inspect.Parameter.empty)
     except Exception:  # a name that exists for type checkers only

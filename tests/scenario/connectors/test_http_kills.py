@@ -59,6 +59,12 @@ def test_no_record_is_lost_when_processes_are_killed(worker: Callable[..., Worke
     def written() -> Counter[int]:
         return Counter(json.loads(value or b"")["id"] for value in values(broker.bootstrap, topic, 1_000_000, 1.0))
 
+    def add_and_await() -> None:
+        """Some of the orders that are added have been written, others not yet."""
+        before = written().total()
+        orders.add(600)
+        wait_until(lambda: written().total() > before + 200, 120, "200 more orders", every=0.1)
+
     with http_server(orders) as server:
         connect.create(name, {
             "connector.class": "HttpSource", "tasks.max": "1", "topic": topic,
@@ -68,9 +74,7 @@ def test_no_record_is_lost_when_processes_are_killed(worker: Callable[..., Worke
             "http.parent.url": f"{server.url}/customers", "http.parent.pagination": "offset", "http.retries": "-1",
         })  # fmt: skip
         for victim in ("slot", "worker", "slot", "worker"):
-            before = written().total()
-            orders.add(600)
-            wait_until(lambda before=before: written().total() > before + 200, 120, "200 more orders", every=0.1)  # type: ignore[misc]  # mypy does not infer the type of a lambda with defaults
+            add_and_await()
             if victim == "slot":
                 os.kill(next(pid for pid in children(process.pid) if is_slot(pid)), signal.SIGKILL)
             else:

@@ -297,6 +297,7 @@ def test_sources_need_create_for_their_topics(secured: SecuredBroker, caplog: py
 
 
 def test_dead_letters_need_create_and_write(secured: SecuredBroker) -> None:
+    secured.grant([("TOPIC", unique("other"), "WRITE")])  # an idempotent producer needs WRITE on any topic to begin
     name = unique("letters")
     config = {"errors.deadletterqueue.topic.name": name, "errors.deadletterqueue.topic.replication.factor": "1"}
     own = settings(secured, "producer")

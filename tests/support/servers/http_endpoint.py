@@ -63,12 +63,19 @@ class HttpTestServer:
 
 
 class _Server(uvicorn.Server):
-    """Ends within milliseconds: uvicorn's own loop looks for the end every 0.1 s."""
+    """Ends at once: uvicorn's own loop looks for the end every 0.1 s."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._end = threading.Event()
 
     async def main_loop(self) -> None:
         await self.on_tick(0)
-        while not self.should_exit:  # noqa: ASYNC110 - set on another thread
-            await asyncio.sleep(0.005)
+        await asyncio.to_thread(self._end.wait)
+
+    def end(self) -> None:
+        self.force_exit = self.should_exit = True
+        self._end.set()
 
 
 @contextmanager
@@ -85,5 +92,5 @@ def http_server(respond: Callable[[Received], Answer], port: int = 0, **options:
         app.url = f"{'https' if config.is_ssl else 'http'}://{config.host}:{port}"
         yield app
     finally:
-        server.force_exit = server.should_exit = True
+        server.end()
         thread.join(10)

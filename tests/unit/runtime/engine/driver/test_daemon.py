@@ -40,7 +40,7 @@ print(*sorted({{"pyarrow", "pyspark", "sqlalchemy", "fsspec", "fastavro", "googl
 
 
 FORGETTING = """
-import copy, sys  # copy looks for org.python, and so finds the folder in the archive
+import org, sys  # as pickle of Python 3.11 does, which looks for org.python of Jython
 assert sys.modules["org"].__path__, "the archive must have been read"
 from runtime.engine.driver import daemon
 daemon._prefer_compiled()

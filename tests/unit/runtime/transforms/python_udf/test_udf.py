@@ -218,7 +218,7 @@ def test_a_function_that_does_not_return_is_abandoned() -> None:
 
 def test_a_task_that_is_to_stop_does_not_wait_for_a_function() -> None:
     made, records = step("endless"), batch()
-    made.stopping = lambda: True  # type: ignore[method-assign]
+    made.stopping = lambda: True
     with pytest.raises(RetriableError, match="the task is to stop"):
         made.derive(records.values, records)
 

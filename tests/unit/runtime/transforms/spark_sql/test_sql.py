@@ -263,7 +263,7 @@ def test_a_task_that_is_to_stop_does_not_wait(session: Session) -> None:
     session.silent = True
     step = SparkSql()
     step.configure({"sql": "SELECT id FROM records"})
-    step.stopping = lambda: True  # type: ignore[method-assign]
+    step.stopping = lambda: True
     records = batch()
     with pytest.raises(SparkBusyError):
         step.derive(records.values, records)
