@@ -76,12 +76,17 @@ class KeyOrValueTransformation(Transformation):
         return record
 
 
+def _never() -> bool:
+    """False: the task is not to stop."""
+    return False
+
+
 class BatchTransformation(Transformation):
     """Transforms the records of a batch together: each gives no record, one, or several. An addition to Connect's API.
 
     The result for a record must not depend on the other records of its batch, whose ends are arbitrary."""
 
-    stopping: Callable[[], bool] = staticmethod(lambda: False)
+    stopping: Callable[[], bool] = staticmethod(_never)
     """Whether the task is to stop: derive() should raise RetriableError then, instead of waiting for long. The worker
     sets it."""
 
