@@ -16,7 +16,7 @@ from runtime.embedded.errors import StartError
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.service import Service
 from runtime.java.jvm import jars
-from runtime.java.jvm.java import Java
+from runtime.java.jvm.java import SHARED_PAGES, Java
 from runtime.kafka.clients.open_clients import KeptAdmin
 from runtime.system.cache import cache_folder
 
@@ -78,7 +78,7 @@ BROKER = (
 #
 # The first broker that ends normally writes the archive, which takes three seconds.
 # The JVM ignores an archive that it cannot use; its warning would only confuse.
-_QUIET = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
+_QUIET = ("-Xshare:auto", *SHARED_PAGES, "-Xlog:disable", "-Xlog:all=error:stderr")
 
 
 class ClassArchive:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from runtime.config.spark_cluster import is_local
+from runtime.java.jvm.java import SHARED_PAGES
 
 OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -61,12 +62,11 @@ LOCAL_DEFAULTS = {
 
 # A fast start and little memory matter more than optimised code. By default the JVM would fill a hundred MB before its
 # first collection. The young generation grows with the old one, and so is small until the Spark session of connectors
-# starts. Archives of classes are mapped where they were recorded, since moving them to a random address changes all of
-# their pages.
+# starts.
 LOCAL_JAVA_OPTIONS = (
     *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms24m"),
     *("-XX:NewSize=4m", "-XX:NewRatio=4", "-XX:TrimNativeHeapInterval=10000"),
-    *("-XX:+IgnoreUnrecognizedVMOptions", "-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0"),
+    *("-XX:+IgnoreUnrecognizedVMOptions", *SHARED_PAGES),
 )
 
 LOG4J = """\

@@ -17,6 +17,10 @@ ADVICE = (
     "Fedora, RHEL: dnf install java-17-openjdk-headless; macOS: brew install openjdk@17) or set JAVA_HOME"
 )
 
+SHARED_PAGES = ("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0")
+"""Options of a JVM that map archives of classes where they were recorded. At a random address, the default of current
+Java versions, all of their pages change, so that each JVM has its own copy."""
+
 
 @dataclass(frozen=True, slots=True)
 class Java:
