@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from runtime.engine.placement.roster import SlotLink
+from runtime.engine.placement.slot_link import SlotLink
 from runtime.engine.port import EngineListener
 from runtime.engine.protocol.lease_cell import GUARD_TIME, LeaseCell
 from runtime.engine.protocol.settings import EngineSettings

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from runtime.engine.placement import roster
+from runtime.engine.placement import slot_link
 from runtime.engine.worker import lease_granter
 from runtime.herder import group_duties
 from runtime.herder.control import connector_loop, connectors, hosted_connector, tasks
@@ -306,4 +306,4 @@ async def _quietly(work: Any) -> None:
 @_mutation
 def former_runs_are_not_revoked() -> None:
     """A task is placed again although its slot still runs it."""
-    _replace(roster.SlotLink, "lapsed", lambda self, now: False)
+    _replace(slot_link.SlotLink, "lapsed", lambda self, now: False)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.engine.placement.roster import SlotLink
+from runtime.engine.placement.slot_link import SlotLink
 from runtime.engine.protocol.lease import Lease
 from runtime.engine.protocol.lease_cell import LeaseCell
 from runtime.pipeline.task.failure import RevokedError

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from runtime.engine.placement.remote_lease import RemoteLease
-from runtime.engine.placement.roster import RemoteProcess, SlotLink
+from runtime.engine.placement.slot_link import RemoteProcess, SlotLink
 from runtime.engine.protocol.archives import ArchiveMessage
 from runtime.engine.protocol.channel import MAX_HELLO, encode, read_message, read_sized
 from runtime.engine.protocol.checks import check_from_slot, check_hello

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
-from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
+from runtime.engine.placement.roster import Roster
+from runtime.engine.placement.slot_link import SlotLink, TaskRun
 from runtime.engine.port import EngineListener, StartRefused
 from runtime.engine.protocol.messages import (
     ConfirmStartMessage,

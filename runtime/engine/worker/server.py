@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable
 from typing import Protocol, cast
 
-from runtime.engine.placement.roster import SlotLink
+from runtime.engine.placement.slot_link import SlotLink
 from runtime.engine.protocol.channel import MAX_HELLO, encode, read_message
 from runtime.engine.protocol.checks import check_from_slot, check_hello
 from runtime.engine.protocol.messages import VERSION, FromSlot, HelloMessage

@@ -8,7 +8,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
+from runtime.engine.placement.roster import Roster
+from runtime.engine.placement.slot_link import SlotLink, TaskRun
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.system.scheduling import Delay
 

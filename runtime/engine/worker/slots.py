@@ -15,7 +15,8 @@ from typing import Any, cast
 
 from runtime.config.spark_cluster import bind_address, driver_host
 from runtime.connectors.spark.session_client import SOCKET
-from runtime.engine.placement.roster import RemoteProcess, Roster, SlotLink, TaskRun
+from runtime.engine.placement.roster import Roster
+from runtime.engine.placement.slot_link import RemoteProcess, SlotLink, TaskRun
 from runtime.engine.placement.start_history import StartHistory
 from runtime.engine.placement.suspects import DRIVER_GRACE
 from runtime.engine.port import EngineListener, SlotInfo

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 
-from runtime.engine.placement.roster import TaskRun
+from runtime.engine.placement.slot_link import TaskRun
 from runtime.engine.port import SlotSilentError, TaskStack
 from runtime.engine.protocol.messages import StackMessage
 from runtime.engine.protocol.task_specs import about

@@ -12,7 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from runtime.api.errors import ConnectError
-from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
+from runtime.engine.placement.roster import Roster
+from runtime.engine.placement.slot_link import SlotLink, TaskRun
 from runtime.engine.port import EngineListener, SlotInfo, TaskStack
 from runtime.engine.protocol.descriptors import expected_room
 from runtime.engine.protocol.settings import EngineSettings

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from runtime.engine.placement.roster import SlotLink
+from runtime.engine.placement.slot_link import SlotLink
 from runtime.model.states import State, TaskId
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from runtime.system.processes import OwnProcess

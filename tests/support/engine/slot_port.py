@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from runtime.engine.placement.roster import SlotLink
+from runtime.engine.placement.slot_link import SlotLink
 from runtime.engine.protocol.messages import FromSlot
 from runtime.engine.protocol.remote import Attempt, RemoteAccess, SlotCaller
 from runtime.engine.worker.archives import WorkerArchives

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from runtime.engine.placement.admission import Admission
-from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
+from runtime.engine.placement.roster import Roster
+from runtime.engine.placement.slot_link import SlotLink, TaskRun
 from runtime.engine.placement.suspects import MAX_LONELY_ENDS
 from runtime.model.environment import Environment
 from runtime.model.executor_size import ExecutorSize

@@ -7,7 +7,7 @@ import time
 from typing import Any, cast
 
 from runtime.engine.placement.remote_lease import GRACE, RemoteLease
-from runtime.engine.placement.roster import RemoteProcess, SlotLink
+from runtime.engine.placement.slot_link import RemoteProcess, SlotLink
 from runtime.engine.worker.slot_watch import LostLinks
 from tests.support.engine.engine_recorder import DiscardingWriter
 from tests.support.waiting import until

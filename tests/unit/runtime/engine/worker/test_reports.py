@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from runtime.engine.placement.client_failures import MIN_FAILURES, MIN_SECONDS
-from runtime.engine.placement.roster import Roster, SlotLink, TaskRun
+from runtime.engine.placement.roster import Roster
+from runtime.engine.placement.slot_link import SlotLink, TaskRun
 from runtime.engine.protocol.task_specs import about
 from runtime.engine.worker.reports import UNEXPECTED_END, TaskReports
 from runtime.engine.worker.stacks import Stacks

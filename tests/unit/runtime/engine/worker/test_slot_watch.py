@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime.engine.placement.roster import Roster, TaskRun
+from runtime.engine.placement.roster import Roster
+from runtime.engine.placement.slot_link import TaskRun
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.slot_watch import MAX_SILENCE_LEASES, SlotWatch
 from runtime.system.scheduling import Delay, waits

@@ -13,7 +13,8 @@ from typing import Any, cast
 import pytest
 
 from runtime.engine.placement.remote_lease import RemoteLease
-from runtime.engine.placement.roster import RemoteProcess, Roster, SlotLink, TaskRun
+from runtime.engine.placement.roster import Roster
+from runtime.engine.placement.slot_link import RemoteProcess, SlotLink, TaskRun
 from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.lease import stack_file
 from runtime.engine.protocol.lease_cell import LeaseCell
