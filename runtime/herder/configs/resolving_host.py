@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 from runtime.api.errors import ConfigError
 from runtime.config.providers import has_variables
@@ -47,9 +48,6 @@ class ExpiringValues:
         del self._timers[name]
         _log.info("Connector %s is restarted because a value of its configuration has expired", name)
         self._restart(name)
-
-
-_T = TypeVar("_T")
 
 
 class ResolvingHost:
@@ -108,8 +106,8 @@ class ResolvingHost:
         try:
             resolved, secrets, hidden = await self._with_secrets({k: v for k, v in config.items() if v is not None})
             outside = await asyncio.to_thread(self._checks.refuses_paths, resolved)  # files are looked up
-            call = self._host.validate({**config, **resolved}, text_only=outside)
-            response = await self._scrubbed(call, scrubber(hidden), hidden)
+            with self._scrubbing(scrubber(hidden), hidden):
+                response = await self._host.validate({**config, **resolved}, text_only=outside)
             response.pop("unchecked", None)
             kind = (await self._host.resolve(resolved["connector.class"])).type
             await asyncio.to_thread(self._checks.apply, kind, resolved, response)  # may ask a Java policy
@@ -141,7 +139,8 @@ class ResolvingHost:
             raise HostError("config", str(e), f"{e.java_name}: {e}\n") from None
         self._raw[name] = config
         self._expiring.started(name, config, self._providers.ttl(config))
-        await self._scrubbed(self._host.start_connector(name, resolved), self._secrets.scrub)
+        with self._scrubbing(self._secrets.scrub):
+            await self._host.start_connector(name, resolved)
 
     async def stop_connector(self, name: str) -> None:
         self._raw.pop(name, None)
@@ -151,20 +150,23 @@ class ResolvingHost:
     async def task_configs(self, name: str, max_tasks: int) -> list[dict[str, str]]:
         """Task configs as they are stored: with the variables of the connector's configuration."""
         raw = self._raw.get(name, {})
-        configs = await self._scrubbed(self._host.task_configs(name, max_tasks), self._secrets.scrub)
+        with self._scrubbing(self._secrets.scrub):
+            configs = await self._host.task_configs(name, max_tasks)
         return [self._providers.keep_variables(raw, config) for config in configs]
 
     async def alter_source_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[dict[str, Any] | None, dict[str, Any] | None]]
     ) -> bool:
         resolved, hidden, scrub = await self._for_offsets(config)
-        return await self._scrubbed(self._host.alter_source_offsets(resolved, offsets), scrub, hidden)
+        with self._scrubbing(scrub, hidden):
+            return await self._host.alter_source_offsets(resolved, offsets)
 
     async def alter_sink_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[str, int, int | None]]
     ) -> bool:
         resolved, hidden, scrub = await self._for_offsets(config)
-        return await self._scrubbed(self._host.alter_sink_offsets(resolved, offsets), scrub, hidden)
+        with self._scrubbing(scrub, hidden):
+            return await self._host.alter_sink_offsets(resolved, offsets)
 
     async def resolved(self, config: Mapping[str, str]) -> tuple[dict[str, str], set[str]]:
         """The configuration with variables resolved, and the values that must not be shown. ConfigError from a
@@ -209,11 +211,12 @@ class ResolvingHost:
         self._secrets.keep(WORKER, await self.password_keys.values(converters), part="converters")
         self._knows_worker_passwords = True
 
-    async def _scrubbed(self, call: Awaitable[_T], scrub: Scrub, hidden: Collection[str] = ()) -> _T:
+    @contextmanager
+    def _scrubbing(self, scrub: Scrub, hidden: Collection[str] = ()) -> Iterator[None]:
         """Hides secrets that a plugin's errors and output may quote."""
         try:
             with self._call_secrets.during(hidden):
-                return await call
+                yield
         except HostError as e:
             e.message, e.trace = scrub(e.message), scrub(e.trace)
             e.args = (e.message,)
