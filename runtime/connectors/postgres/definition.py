@@ -10,6 +10,7 @@ from typing import Any
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width, grouped
 from runtime.api.config.types import invalid
 from runtime.api.config.validators import Validator, at_least, between, non_empty, one_of, optional
+from runtime.connectors import unchanged
 from runtime.connectors.config_keys import regular_expressions
 from runtime.connectors.postgres.connection import CERTIFICATE, HOST, KEY, ROOT_CERTIFICATE, Server
 from runtime.connectors.postgres.modes import (
@@ -68,7 +69,7 @@ class ValueModes:
     hstores: HStores = HStores.JSON
     money_digits: int = 2
     unknown_types: bool = False
-    placeholder: str = "__debezium_unavailable_value"
+    placeholder: str = unchanged.DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +299,7 @@ CONFIG_DEF = ConfigDef(
         _number(MONEY, 2, "Digits of money after the decimal point.", "Digits of money", between(0, 18)),
         _switch(UNKNOWN, False, "Whether columns of unknown types are written, as bytes of their texts.",
              "Unknown types"),
-        _text_key(PLACEHOLDER, "__debezium_unavailable_value", _LOW, "Text in place of a large value that an update "
+        _text_key(PLACEHOLDER, unchanged.DEFAULT, _LOW, "Text in place of a large value that an update "
              "has not changed, which PostgreSQL does not send.", "Placeholder", _no_control_characters),
         _switch(TOMBSTONES, True, "Whether a record without value follows each delete, for compacted topics.",
              "Tombstones"),

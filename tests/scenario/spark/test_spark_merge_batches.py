@@ -48,6 +48,23 @@ def test_hard_deletions_remove_rows(recipe: LakeRecipe) -> None:
     assert sorted(fewer, key=itemgetter("id")) == [{"id": 0, "n": 0}, {"id": 2, "n": 2}]
 
 
+def test_unchanged_values_stay_in_the_table(recipe: LakeRecipe) -> None:
+    schema = "id int, n int, text string, __deleted boolean"
+    keeping = f"{schema}, __unchanged array<string>"
+    _, rows = run_batches(recipe, _target(recipe), [
+        {"rows": [{"id": n, "n": n, "text": f"long {n}", "__deleted": False} for n in range(3)], "schema": schema},
+        {"rows": [
+            {"id": 0, "n": 10, "text": None, "__deleted": False, "__unchanged": ["text"]},
+            {"id": 1, "n": 11, "text": None, "__deleted": False},
+            {"id": 2, "n": 12, "text": "other", "__deleted": False, "__unchanged": []},
+            {"id": 3, "n": 13, "text": None, "__deleted": False, "__unchanged": ["text"]},
+        ], "schema": keeping},
+    ])  # fmt: skip
+    texts = {row["id"]: (row["n"], row["text"]) for row in rows}
+    assert texts == {0: (10, "long 0"), 1: (11, None), 2: (12, "other"), 3: (13, None)}
+    assert all(row.keys() == {"id", "n", "text"} for row in rows)
+
+
 def _target(recipe: LakeRecipe, soft: bool = False) -> dict[str, Any]:
     """The target of a request, as the task sends it."""
     table = recipe.sink.get("spark.table", "")

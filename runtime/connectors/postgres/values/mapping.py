@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-import hashlib
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,6 +18,7 @@ from runtime.connectors.postgres.catalog import PgType
 from runtime.connectors.postgres.definition import ValueModes
 from runtime.connectors.postgres.modes import Binary, Decimals, HStores, Intervals, TimePrecision
 from runtime.connectors.postgres.values import names, nested, temporal
+from runtime.connectors.unchanged import Placeholder
 
 Convert = Callable[[bytes], Any]
 """From PostgreSQL's text to a value."""
@@ -95,17 +94,16 @@ def _array(element: PgType, modifier: int, modes: ValueModes) -> Mapped | None:
             raise ValueError("it is an array of arrays, for which Debezium has no schema")
         return [None if part is None else convert(part.encode()) for part in items]
 
-    return Mapped(schema, converted, _unchanged_array(item, modes.placeholder), [])
+    return Mapped(schema, converted, _unchanged_array(item, Placeholder(modes.placeholder)), [])
 
 
-def _unchanged_array(item: Mapped, placeholder: str) -> list[Any] | None:
-    """As Debezium writes it: in an array of whole numbers the placeholder's bytes are the elements."""
+def _unchanged_array(item: Mapped, placeholder: Placeholder) -> list[Any] | None:
     if item.schema.name == names.UUID:
-        return [str(uuid.UUID(bytes=hashlib.md5(placeholder.encode(), usedforsecurity=False).digest(), version=3))]
+        return [placeholder.uuid]
     if item.unchanged is not None:
         return [item.unchanged]
     is_whole = item.schema.type in (Type.INT16, Type.INT32, Type.INT64) and item.schema.name in (None, names.DATE)
-    return list(placeholder.encode()) if is_whole else None
+    return placeholder.numbers if is_whole else None
 
 
 def numeric_scale(modifier: int) -> tuple[int, int]:
@@ -282,13 +280,12 @@ def _point(_: int, modes: ValueModes) -> Mapped:
 
 
 def _hstore(_: int, modes: ValueModes) -> Mapped:
+    placeholder = Placeholder(modes.placeholder)
     if modes.hstores is HStores.MAP:
         schema = Schema(Type.MAP, keys=Schema(Type.STRING), values=Schema(Type.STRING, optional=True))
-        unchanged = {modes.placeholder: modes.placeholder}
-        return Mapped(schema, lambda text: nested.pairs(text.decode()), unchanged, {})
+        return Mapped(schema, lambda text: nested.pairs(text.decode()), placeholder.pairs, {})
     schema = Schema(Type.STRING, name=names.JSON, version=1)
-    placeholder = orjson.dumps({modes.placeholder: modes.placeholder}).decode()
-    return Mapped(schema, lambda text: orjson.dumps(nested.pairs(text.decode())).decode(), placeholder, "{}")
+    return Mapped(schema, lambda text: orjson.dumps(nested.pairs(text.decode())).decode(), placeholder.json_pairs, "{}")
 
 
 _BUILT: dict[str, Callable[[int, ValueModes], Mapped]] = {

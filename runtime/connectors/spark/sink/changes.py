@@ -25,16 +25,29 @@ from runtime.api.errors import DataError
 from runtime.connectors.files.arrow_merge import MergeError, conformed, merged_schema
 from runtime.connectors.files.sink.chunk import Chunk
 from runtime.connectors.files.sink.records_to_arrow import CONVERSION_ERRORS, VALUE, ArrowConversion
-from runtime.connectors.spark.merge import DELETED, SEQUENCE
+from runtime.connectors.spark.merge import DELETED, SEQUENCE, UNCHANGED
 from runtime.connectors.spark.sink.collected import CollectedRows
 from runtime.connectors.spark.sink.columns import TableColumns, stored_schema
 from runtime.connectors.spark.sink.definition import Envelope, MergeSettings
+from runtime.connectors.spark.sink.unchanged import with_earlier_values, without_unchanged
 
 _OFFSET, _PLACE = "__offset", "__place"
 """Columns that order changes of the same key with the same sequence; they are not written."""
 _WRITES, _DELETES = ("c", "r", "u"), "d"
 """Debezium's operations."""
 _types = pa.types
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Deletions or rows of a chunk: their columns as far as they are known, their values, their indices; and for rows
+    the names of columns that keep their values."""
+
+    deleted: bool
+    rows: Any = None
+    value: Any = None
+    index: Any = None
+    unchanged: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +102,9 @@ class ChangeConversion:
         if not self._settings.keys and names != record_keys.names():
             raise DataError(f"The key has the fields {', '.join(record_keys.names())}, not {', '.join(names)}")
         made = []
-        for deleted, rows, value, index in [(True, None, None, None)] if null else self._divided(chunk.values):
-            table = self._with_keys(names, rows, record_keys, index, deleted)
-            made.append((deleted, table, self._order(chunk, value, index, deleted)))
+        for part in [_Part(deleted=True)] if null else self._divided(chunk.values):
+            table = self._with_keys(names, part, record_keys)
+            made.append((part.deleted, table, self._order(chunk, part)))
         # Deletions first: they cannot add any column but the key, should the rows not fit.
         ordered = sorted(made, key=lambda part: not part[0])
         changes = [RowChanges(self._columns.fitted(rows), order) for _, rows, order in ordered]
@@ -100,9 +113,8 @@ class ChangeConversion:
         self.keys = names
         return changes
 
-    def _divided(self, values: ValueBatch) -> Iterator[tuple[bool, Any, Any, Any]]:
-        """Deletions and rows: whether they are deletions, their columns as far as they are known, the values, and
-        their indices."""
+    def _divided(self, values: ValueBatch) -> Iterator[_Part]:
+        """Deletions and rows."""
         batch = self._values.record_batch(values)
         if batch.schema.names == [VALUE] and not _has_fields(values):
             raise DataError(f"The value is {batch.schema.field(VALUE).type}, not an object with fields")
@@ -117,10 +129,14 @@ class ChangeConversion:
                 rows = _image(value, "before" if is_deletion else "after", required=not is_deletion)
             else:
                 rows = _without(value, DELETED)
-            yield is_deletion, rows, value, index
+            unchanged = None
+            if not is_deletion and self._settings.placeholder is not None:
+                rows, unchanged = without_unchanged(rows, self._settings.placeholder)
+            yield _Part(is_deletion, rows, value, index, unchanged)
 
-    def _with_keys(self, names: Sequence[str], rows: Any, keys: _LazyKeys, index: Any, deleted: bool) -> Any:
+    def _with_keys(self, names: Sequence[str], part: _Part, keys: _LazyKeys) -> Any:
         """The rows with the key columns; of deletions only these."""
+        rows, index, deleted = part.rows, part.index, part.deleted
         columns = {} if rows is None else dict(zip(rows.schema.names, rows.columns, strict=True))
         keyed = {}
         for name in names:
@@ -136,19 +152,21 @@ class ChangeConversion:
         named = keyed if deleted else {**columns, **keyed}
         return pa.RecordBatch.from_arrays(list(named.values()), names=list(named))
 
-    def _order(self, chunk: Chunk, value: Any, index: Any, deleted: bool) -> Any:
+    def _order(self, chunk: Chunk, part: _Part) -> Any:
         """The columns that order changes, with what is to happen with the row."""
         offsets = pa.array(list(chunk.offsets()), pa.int64())
-        offsets = offsets if index is None else offsets.take(index)
+        offsets = offsets if part.index is None else offsets.take(part.index)
         count = len(offsets)
         columns = {
-            DELETED: pa.repeat(pa.scalar(deleted), count),
+            DELETED: pa.repeat(pa.scalar(part.deleted), count),
             _OFFSET: offsets,
             _PLACE: pa.array(range(self._count, self._count + count), pa.int64()),
         }
         self._count += count
         if self._settings.sequence:
-            columns[SEQUENCE] = _sequence(value, self._settings.sequence)
+            columns[SEQUENCE] = _sequence(part.value, self._settings.sequence)
+        if part.unchanged is not None:
+            columns[UNCHANGED] = part.unchanged
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
 
@@ -259,6 +277,7 @@ def last_of_each_key(rows: Any, keys: Sequence[str]) -> Any:
     """The last change of each key: by its sequence if there is one, then by its offset."""
     order = [name for name in (SEQUENCE, _OFFSET, _PLACE) if name in rows.schema.names]
     ordered = rows.take(pc.sort_indices(rows, sort_keys=[(name, "ascending") for name in order])).combine_chunks()
+    ordered = with_earlier_values(ordered, keys)
     numbered = ordered.select(list(keys)).append_column(_PLACE, pa.array(range(len(ordered)), pa.int64()))
     last = numbered.group_by(list(keys)).aggregate([(_PLACE, "max")]).column(f"{_PLACE}_max")
     return ordered.take(pc.take(last, pc.sort_indices(last))).drop_columns([_OFFSET, _PLACE])

@@ -9,6 +9,7 @@ from typing import Any
 
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, grouped
+from runtime.connectors import unchanged
 from runtime.connectors.config_keys import interval, is_interval
 from runtime.connectors.spark.config_keys import (
     FORMAT,
@@ -25,10 +26,12 @@ from runtime.connectors.spark.config_keys import (
     options_of,
 )
 from runtime.connectors.spark.staging import Staging
+from runtime.connectors.unchanged import Placeholder
 
 PARTITION_BY, EVOLUTION = "spark.partition.by", "spark.schema.evolution"
-KEYS, SEQUENCE, ENVELOPE, DELETE_MODE = (
+KEYS, SEQUENCE, ENVELOPE, DELETE_MODE, PLACEHOLDER = (
     "spark.key.columns", "spark.sequence.column", "spark.envelope", "spark.delete.mode",
+    "spark.unavailable.value.placeholder",
 )  # fmt: skip
 RECORDS, RETRIES = "spark.batch.records", "spark.write.retries"
 COMPACT, EXPIRE = "spark.compact.interval", "spark.expire.after"
@@ -141,6 +144,9 @@ CONFIG = ConfigDef(
              "is ignored. By default changes are applied in the order of their offsets."),
         ConfigKey(DELETE_MODE, ConfigType.STRING, "hard", Importance.MEDIUM, "With spark.mode=upsert: hard removes "
              "deleted rows, soft keeps them with true in the column __deleted.", validators.one_of("hard", "soft")),
+        ConfigKey(PLACEHOLDER, ConfigType.STRING, unchanged.DEFAULT, Importance.LOW, "With spark.mode=upsert: "
+             "the text in place of a value that an update has not changed and that the database has not sent. The row "
+             "keeps its value. As unavailable.value.placeholder of the source; empty: none."),
     ),
     *grouped(_BATCHES, 0,
         ConfigKey(TRIGGER, ConfigType.STRING, "10 seconds", Importance.HIGH, "Time after the first record of a batch "
@@ -169,12 +175,13 @@ def _seconds(text: str) -> float | None:
 @dataclass(frozen=True, slots=True)
 class MergeSettings:
     """How records are merged into a table. `keys`: the key columns; empty: the fields of the record's key. `sequence`:
-    the path of the field that orders changes, or empty."""
+    the path of the field that orders changes, or empty. `placeholder`: what stands for unchanged values."""
 
     keys: tuple[str, ...]
     envelope: Envelope
     sequence: str
     soft: bool
+    placeholder: Placeholder | None
 
     @classmethod
     def of(cls, parsed: Mapping[str, Any]) -> MergeSettings | None:
@@ -182,7 +189,8 @@ class MergeSettings:
         if parsed[MODE] != UPSERT:
             return None
         soft = parsed[DELETE_MODE] == "soft"
-        return cls(tuple(parsed[KEYS]), Envelope(parsed[ENVELOPE]), parsed[SEQUENCE] or "", soft)
+        placeholder = Placeholder(parsed[PLACEHOLDER]) if parsed[PLACEHOLDER] else None
+        return cls(tuple(parsed[KEYS]), Envelope(parsed[ENVELOPE]), parsed[SEQUENCE] or "", soft, placeholder)
 
 
 @dataclass(frozen=True, slots=True)

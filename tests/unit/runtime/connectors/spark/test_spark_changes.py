@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -167,3 +168,66 @@ def test_the_table_has_the_key_columns() -> None:
     changed.columns.know(pa.schema({"n": pa.int64()}))
     assert changed.of((1, {"id": 1, "n": 1})) == []
     assert "no key column id" in changed.refused[0]
+
+
+PLACEHOLDER = "__debezium_unavailable_value"
+
+
+def test_values_that_the_database_has_not_sent_are_left_to_the_table() -> None:
+    rows = Changed({**DEBEZIUM, "spark.key.columns": "id"}).of(
+        (1, event("u", None, {"id": 1, "n": 1, "text": PLACEHOLDER, "tags": ["a"]})),
+        (2, event("u", None, {"id": 2, "n": 2, "text": "b", "tags": [PLACEHOLDER]})),
+        (3, event("u", None, {"id": 3, "n": 3, "text": "c", "tags": ["c"]})),
+    )
+    assert rows == [
+        {"id": 1, "n": 1, "text": None, "tags": ["a"], "__deleted": False, "__unchanged": ["text"]},
+        {"id": 2, "n": 2, "text": "b", "tags": None, "__deleted": False, "__unchanged": ["tags"]},
+        {"id": 3, "n": 3, "text": "c", "tags": ["c"], "__deleted": False, "__unchanged": None},
+    ]
+
+
+def test_a_value_that_was_not_sent_is_that_of_an_earlier_change_of_the_batch() -> None:
+    rows = Changed(KEYED).of(
+        (None, {"id": 1, "a": "new", "b": PLACEHOLDER, "n": 1}),
+        (None, {"id": 2, "a": PLACEHOLDER, "b": PLACEHOLDER, "n": 1}),
+        (None, {"id": 1, "a": PLACEHOLDER, "b": PLACEHOLDER, "n": 2}),
+        (None, {"id": 2, "a": PLACEHOLDER, "b": None, "n": 2}),
+        (None, {"id": 1, "a": PLACEHOLDER, "b": PLACEHOLDER, "n": 3}),
+    )
+    assert rows == [
+        {"id": 2, "a": None, "b": None, "n": 2, "__deleted": False, "__unchanged": ["a"]},
+        {"id": 1, "a": "new", "b": None, "n": 3, "__deleted": False, "__unchanged": ["b"]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (Schema(Type.STRING), PLACEHOLDER),
+        (Schema(Type.STRING), f'{{"{PLACEHOLDER}":"{PLACEHOLDER}"}}'),
+        (Schema(Type.BYTES), PLACEHOLDER.encode()),
+        (Schema(Type.ARRAY, values=Schema(Type.INT32)), list(PLACEHOLDER.encode())),
+        (Schema(Type.ARRAY, values=Schema(Type.BYTES)), [PLACEHOLDER.encode()]),
+        (Schema(Type.MAP, keys=Schema(Type.STRING), values=Schema(Type.STRING)), {PLACEHOLDER: PLACEHOLDER}),
+    ],
+)
+def test_each_form_of_the_placeholder(kind: Schema, value: Any) -> None:
+    optional = replace(kind, optional=True)
+    schema = struct_schema({"id": INT64_SCHEMA, "v": optional})
+    rows = Changed(KEYED).of((None, {"id": 1, "v": value}), schema=schema)
+    assert [(row["v"], row["__unchanged"]) for row in rows] == [(None, ["v"])]
+
+
+def test_another_placeholder_or_none() -> None:
+    record = (None, {"id": 1, "v": "-", "w": PLACEHOLDER})
+    (other,) = Changed({**KEYED, "spark.unavailable.value.placeholder": "-"}).of(record)
+    assert (other["v"], other["w"], other["__unchanged"]) == (None, PLACEHOLDER, ["v"])
+    (none,) = Changed({**KEYED, "spark.unavailable.value.placeholder": ""}).of(record)
+    assert none == {"id": 1, "v": "-", "w": PLACEHOLDER, "__deleted": False}
+
+
+def test_columns_that_the_table_does_not_have_are_not_kept() -> None:
+    changed = Changed(KEYED, Evolution.DISCARD)
+    changed.of((None, {"id": 1, "n": 1}))
+    (row,) = changed.of((None, {"id": 1, "n": 1, "v": PLACEHOLDER}), (None, {"id": 1, "n": 2, "v": PLACEHOLDER}))
+    assert row["n"] == 2 and "v" not in row

@@ -34,3 +34,10 @@ def test_statement(merge: Merge, statement: str) -> None:
     names = ["id", "n`m", "__deleted", *(["__sequence"] if merge.sequence else [])]
     assert merge.statement("t1", "c", names) == statement
     assert Merge.parse(merge.text()) == merge
+
+
+def test_unchanged_values_are_those_of_the_table() -> None:
+    statement = Merge(["id"], False, False).statement("t1", "c", ["id", "it's", "__deleted", "__unchanged"])
+    kept = r"CASE WHEN array_contains(s.__unchanged, 'it\'s') THEN t.`it's` ELSE s.`it's` END"
+    assert f" THEN UPDATE SET `id` = s.`id`, `it's` = {kept} WHEN NOT MATCHED" in statement
+    assert statement.endswith(" THEN INSERT (`id`, `it's`) VALUES (s.`id`, s.`it's`)")
