@@ -15,7 +15,7 @@ from runtime.plugin_kit.errors import KitUsageError
 _TEMPLATES = Path(__file__).parent / "templates"
 _NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 _LONGEST_NAME = 30
-_SUFFIX = ".tmpl"
+_SUFFIX, _VERSION = ".tmpl", "version"
 _SYNC = {"async": "", "await": "", "Async": ""}
 """Words that only tasks with coroutines have."""
 
@@ -26,7 +26,6 @@ class ProjectKind:
 
     name: str
     templates: tuple[str, ...]
-    file: str
     what: str
     summary: str
     next_steps: tuple[str, ...]
@@ -37,19 +36,19 @@ _RUN_RECORDS = "headrace plugin run . example.json --input records.jsonl"
 
 KINDS: dict[str, ProjectKind] = {
     "source": ProjectKind(
-        "source", ("common", "source"), "connector.py", "source connector",
+        "source", ("common", "source"), "source connector",
         "Reads the measurements of a station into a topic.", (_RUN_SOURCE,),
     ),
     "sink": ProjectKind(
-        "sink", ("common", "sink"), "connector.py", "sink connector",
+        "sink", ("common", "sink"), "sink connector",
         "Writes the records of topics to a table.", (_RUN_RECORDS,),
     ),
     "transform": ProjectKind(
-        "transform", ("common", "transform"), "transformation.py", "transformation",
+        "transform", ("common", "transform"), "transformation",
         "Adds a field to records.", (_RUN_RECORDS,),
     ),
     "converter": ProjectKind(
-        "converter", ("common", "converter"), "converter.py", "converter",
+        "converter", ("common", "converter"), "converter",
         "Converts maps of texts to the format of HTML forms and back.", (_RUN_RECORDS,),
     ),
 }  # fmt: skip
@@ -69,10 +68,11 @@ def new_project(name: str, kind: str, is_async: bool, parent: Path) -> tuple[Pat
     words = {
         "name": name.replace("_", "-"),
         "package": package,
-        "Class": _class_prefix(package, kind),
+        "module": (module := _module(package, kind)),
+        "Class": "".join(part.capitalize() for part in _stem(package, kind)),
         "summary": chosen.summary,
         "kind": chosen.what,
-        "file": f"src/{package}/{chosen.file}",
+        "file": f"src/{package}/{module}.py",
         "run": chosen.next_steps[0],
         **({"async": "async ", "await": "await ", "Async": "Async"} if is_async else _SYNC),
     }
@@ -87,6 +87,8 @@ def new_project(name: str, kind: str, is_async: bool, parent: Path) -> tuple[Pat
 def _package(name: str) -> str:
     """The name of the package. KitUsageError if it cannot be one."""
     package = name.replace("-", "_")
+    if package == _VERSION:
+        raise KitUsageError(f"{name!r} is not a suitable name: the project has a module version of its own")
     if len(name) > _LONGEST_NAME or not _NAME.fullmatch(name) or keyword.iskeyword(package):
         raise KitUsageError(
             f"{name!r} is not a suitable name: use lower-case letters and digits, joined by hyphens, such as "
@@ -97,12 +99,15 @@ def _package(name: str) -> str:
     return package
 
 
-def _class_prefix(package: str, kind: str) -> str:
-    """The name in CamelCase, without the kind, which is a part of the class's name anyway."""
+def _stem(package: str, kind: str) -> list[str]:
+    """The parts of the name without the kind, which is a part of the class's name anyway."""
     parts = package.split("_")
-    if len(parts) > 1 and parts[-1] == kind and kind != "transform":
-        parts.pop()
-    return "".join(part.capitalize() for part in parts)
+    return parts[:-1] if len(parts) > 1 and parts[-1] == kind and kind != "transform" else parts
+
+
+def _module(package: str, kind: str) -> str:
+    """The module of the plugin is named as its class."""
+    return "_".join([*_stem(package, kind), *([] if kind == "transform" else [kind])])
 
 
 def _texts(templates: Sequence[str], words: dict[str, str]) -> Iterator[tuple[str, str]]:
@@ -111,7 +116,8 @@ def _texts(templates: Sequence[str], words: dict[str, str]) -> Iterator[tuple[st
         root = _TEMPLATES / template
         for file in sorted(root.rglob(f"*{_SUFFIX}")):
             path = file.relative_to(root).as_posix().removesuffix(_SUFFIX)
-            yield path.replace("src/package/", f"src/{words['package']}/"), _filled(file.read_text("utf-8"), words)
+            named = path.replace("src/package/", f"src/{words['package']}/").replace("module.", f"{words['module']}.")
+            yield named, _filled(file.read_text("utf-8"), words)
 
 
 def _filled(text: str, words: dict[str, str]) -> str:

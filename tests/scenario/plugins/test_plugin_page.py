@@ -83,7 +83,7 @@ def test_from_nothing_to_a_wheel_that_runs(connect: Connect, broker: KafkaBroker
     assert "ok       kill" in terminal.run(test)
     assert '"number": 2' in terminal.run(run)
     terminal.run(build)
-    assert "river_levels.connector.RiverLevelsSourceConnector" in terminal.run(install)
+    assert "river_levels.river_levels_source.RiverLevelsSourceConnector" in terminal.run(install)
 
     terminal.run(start)
     wait_until(lambda: len(numbers(broker)) >= TOTAL, 30, "all measurements")

@@ -59,7 +59,7 @@ def test_spark_finds_its_data_source_in_a_package_of_the_top_level(wheel: Path) 
 def test_the_templates_of_plugin_projects_are_included(wheel: Path) -> None:
     templates = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".tmpl")}
     source = "runtime/plugin_kit/project/templates"
-    assert {f"{source}/common/.gitignore.tmpl", f"{source}/source/src/package/connector.py.tmpl"} <= templates
+    assert {f"{source}/common/.gitignore.tmpl", f"{source}/source/src/package/module.py.tmpl"} <= templates
     assert len(templates) == len(list((REPOSITORY / source).rglob("*.tmpl")))
 
 

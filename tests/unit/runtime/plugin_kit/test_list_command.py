@@ -19,7 +19,7 @@ def test_plugins_of_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["list", "--own", "--plugin-path", str(folder / "src")]) == 0
     source = folder / "src" / "listed_source"
     assert capsys.readouterr().out == (
-        f"\nsource\n  listed_source.connector.ListedSourceConnector  0.1.0  python  {source}\n"
+        f"\nsource\n  listed_source.listed_source.ListedSourceConnector  0.1.0  python  {source}\n"
     )
 
 
@@ -29,7 +29,7 @@ def test_the_plugin_path_of_a_worker_as_json(tmp_path: Path, capsys: pytest.Capt
     worker.write_text(f"plugin.path={folder / 'src'}\n")
     assert main(["list", "--config", str(worker), "--json"]) == 0
     rows = {row["class"]: row for row in json.loads(capsys.readouterr().out)}
-    assert rows["listed_sink.connector.ListedSinkConnector"]["type"] == "sink"
+    assert rows["listed_sink.listed_sink.ListedSinkConnector"]["type"] == "sink"
     assert rows["org.apache.kafka.connect.file.FileStreamSourceConnector"]["from"] == "bundled"
 
 

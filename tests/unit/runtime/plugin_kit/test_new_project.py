@@ -32,7 +32,7 @@ def run(project: Path, *command: str) -> str:
 
 
 @pytest.mark.parametrize(("kind", "is_async"), VARIANTS)
-@pytest.mark.parametrize("name", ["ab", "quite-a-long-name-of-a-project"])
+@pytest.mark.parametrize("name", ["ab", "quite-a-long-name-of-a-project", "zoo"])
 def test_projects_are_formatted(tmp_path: Path, name: str, kind: str, is_async: bool) -> None:
     project = written(tmp_path, name, kind, is_async)
     assert not run(project, "ruff", "check", "--no-cache", ".")
@@ -87,6 +87,26 @@ def test_names_that_cannot_be_packages_are_refused(tmp_path: Path, name: str) ->
     with pytest.raises(KitUsageError, match="is not a suitable name: use lower-case letters"):
         written(tmp_path, name, "source")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "module"),
+    [
+        ("river-levels", "source", "river_levels_source"), ("river-sink", "sink", "river_sink"),
+        ("mask-email", "transform", "mask_email"), ("forms", "converter", "forms_converter"),
+    ],
+)  # fmt: skip
+def test_modules_and_tests_are_named_as_the_plugin(tmp_path: Path, name: str, kind: str, module: str) -> None:
+    project = written(tmp_path, name, kind)
+    package = name.replace("-", "_")
+    assert (project / "src" / package / f"{module}.py").exists()
+    assert (project / "tests" / f"test_{module}.py").exists()
+    assert f"`src/{package}/{module}.py`" in (project / "README.md").read_text()
+
+
+def test_a_plugin_cannot_be_named_as_the_module_with_the_version(tmp_path: Path) -> None:
+    with pytest.raises(KitUsageError, match="has a module version of its own"):
+        written(tmp_path, "version", "transform")
 
 
 @pytest.mark.parametrize("name", ["json", "runtime", "pytest"])
