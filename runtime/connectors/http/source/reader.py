@@ -11,9 +11,10 @@ from typing import Any
 from runtime.api.errors import ConnectError
 from runtime.connectors.http.endpoint import HttpEndpoint, HttpReply
 from runtime.connectors.http.failures import RejectedError, RetryPolicy, TemporaryError
-from runtime.connectors.http.settings import EndpointSettings
+from runtime.connectors.http.settings import URL, EndpointSettings
 from runtime.connectors.http.source.config import INFER, INTERVAL, MISSING, PARENT_FIELDS, SAMPLE, SCHEMA, SKIP, TOPIC
 from runtime.connectors.http.source.inference import SCHEMA_LEVEL, Inference
+from runtime.connectors.http.source.missing_parents import MissingParents
 from runtime.connectors.http.source.parent_fields import ParentFields
 from runtime.connectors.http.source.positions import StreamPositions
 from runtime.connectors.http.source.stream import Stream
@@ -46,6 +47,7 @@ class HttpStreamReader:
         self._interval = settings[INTERVAL] / 1000
         self._parent_fields = ParentFields(settings[PARENT_FIELDS])
         self._skips = settings[MISSING] == SKIP
+        self._missing = MissingParents(config[URL])
         self._retry = RetryPolicy.of(settings)
         self._executor, self._clock = executor, clock
         self._endpoint = HttpEndpoint(EndpointSettings.of(settings, config, stream.origin), 1)
@@ -119,6 +121,8 @@ class HttpStreamReader:
     def _receive(self, response: Future[Reply]) -> None:
         try:
             url, reply = response.result()
+            if self._current.is_child:
+                self._missing.read()
             self._current.receive(reply, url)
         except TemporaryError as error:
             self._failed(error)
@@ -126,7 +130,7 @@ class HttpStreamReader:
         except RejectedError as error:
             if not (self._skips and self._current.is_child and error.status in _VANISHED):
                 raise
-            _log.warning("%s: the parent, or its records, do not exist any more; continues with the next one", error)
+            self._missing.missing(error)
             self._current.vanished()
         self._attempts = 0
         self._end_poll()
@@ -134,6 +138,7 @@ class HttpStreamReader:
     def _end_poll(self) -> None:
         if not self._current.ended:
             return
+        self._missing.poll_ended()
         if self._sample is None:
             self._due = self._clock() + self._interval
         self._sample = None

@@ -112,6 +112,30 @@ def test_parents_that_vanish_are_skipped_and_continue_if_they_return() -> None:
         assert sorted(ids(take(task, 2))) == [4, 5]
 
 
+@pytest.mark.parametrize(
+    ("issues", "said"),
+    [
+        ({"a": None, "b": None}, "ERROR No records in this poll: the endpoint responded with 404 or 410 for all 2"),
+        ({"a": None, "b": None, "c": [1]}, "WARNING 2 parents of "),
+        ({"a": None, "c": [1]}, ""),
+    ],
+)  # fmt: skip
+def test_missing_parents_are_counted_at_the_end_of_a_poll(
+    issues: dict[str, Any], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "runtime.connectors.http.source.missing_parents")
+
+    def lines() -> list[str]:
+        return [f"{record.levelname} {record.message}" for record in caplog.records]
+
+    with http_server(Repositories(**issues)) as server, source(url(server), **parents(server)) as task:
+        wait_until(lambda: (task.poll(), sum("returned status 404" in line for line in lines()))[1] >= 2, 10)
+    second_poll = next(place for place, line in enumerate(lines()) if place and "returned status 404" in line)
+    first, *others = lines()[:second_poll]
+    assert first.startswith("WARNING ") and first.endswith("do not exist any more; continues with the next one")
+    assert len(others) == bool(said) and all(line.startswith(said) and "${parent.name}" in line for line in others)
+
+
 def test_a_parent_that_vanishes_between_two_pages_is_skipped() -> None:
     api = Repositories(a=[1, 2, 3], b=[4])
 
