@@ -35,10 +35,10 @@ class BatchReads:
         return {READS: 0}
 
     def following(self, start: ReaderOffset) -> tuple[ReaderOffset, MicroBatch | None]:
-        reads = _number(start, READS)
-        if reads and (self._interval is None or self._now() < _number(start, READ_AT) / 1000 + self._interval):
-            return start, None
-        end = {READS: reads + 1, READ_AT: int(self._now() * 1000)}
+        reads, now = _number(start, READS), self._now()
+        if reads and (self._interval is None or 0 <= now - _number(start, READ_AT) / 1000 < self._interval):
+            return start, None  # a time in the future, as of a clock that was ahead, does not delay the next read
+        end = {READS: reads + 1, READ_AT: int(now * 1000)}
         return end, self.batch(start, end)
 
     def batch(self, start: ReaderOffset, end: ReaderOffset) -> MicroBatch:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import Any, NamedTuple
 
 from runtime.api.task import Offset, Partition
+from runtime.connectors.data_source.columns import column_pieces
 from runtime.connectors.data_source.readers import MicroBatchReader, ReaderOffset, Rows
 
 _log = logging.getLogger(__name__)
@@ -44,12 +45,13 @@ class ChunkThread:
         self,
         reader: MicroBatchReader,
         read: Callable[[ChunkThread], None],
+        names: Sequence[str],
         size: int,
         wake: Callable[[], None],
     ) -> None:
-        """`read` decides what is read, until an exception ends it. `size`: rows of a chunk. `wake` is called when
-        there is a chunk or a mark."""
-        self._reader, self._read, self._size, self._wake = reader, read, size, wake
+        """`read` decides what is read, until an exception ends it. `names` of the columns; `size`: rows of a chunk.
+        `wake` is called when there is a chunk or a mark."""
+        self._reader, self._read, self._names, self._size, self._wake = reader, read, names, size, wake
         self._items: queue.Queue[RowChunk | OffsetMark | BaseException] = queue.Queue(_WAITING)
         self._stopped = threading.Event()
         self._committed: ReaderOffset | None = None
@@ -83,7 +85,7 @@ class ChunkThread:
     ) -> bool:
         """Hands rows over, without the first `skip`; returns whether there were any. `offset_after(count, last)`: the
         source offset after `count` rows, `last` if there are no more."""
-        pieces = _pieces(rows, self._size, skip)
+        pieces = column_pieces(rows, self._names, self._size, skip)
         piece, has_rows = next(pieces, None), False
         while piece is not None:
             following = next(pieces, None)
@@ -146,32 +148,3 @@ class ChunkThread:
 
 def _offsets(offset_after: Callable[[int, bool], Offset], first: int, size: int, last: bool) -> Callable[[int], Offset]:
     return lambda n: offset_after(first + n + 1, last and n == size - 1)
-
-
-def _pieces(rows: Iterator[Any], size: int, skip: int) -> Iterator[list[Sequence[Any]]]:
-    """The rows as lists of columns with up to `size` rows, without the first `skip`."""
-    waiting: list[Any] = []
-    for item in rows:
-        if hasattr(item, "to_pylist") or hasattr(item, "to_pydict"):  # an Arrow record batch
-            if waiting:
-                yield _columns(waiting)
-                waiting = []
-            first = min(skip, item.num_rows)
-            skip -= first
-            for start in range(first, item.num_rows, size):
-                part = item.slice(start, size)
-                yield [column.to_pylist() for column in part.columns]
-            continue
-        if skip:
-            skip -= 1
-            continue
-        waiting.append(item)
-        if len(waiting) >= size:
-            yield _columns(waiting)
-            waiting = []
-    if waiting:
-        yield _columns(waiting)
-
-
-def _columns(rows: list[Any]) -> list[Sequence[Any]]:
-    return list(zip(*rows, strict=True))

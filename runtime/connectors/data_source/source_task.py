@@ -81,7 +81,7 @@ class DataSourceTask(SourceTask):
             if self._plans
             else ShareReader(shares).read
         )
-        self._thread = ChunkThread(reader, read, settings[BATCH], self.context.wake)
+        self._thread = ChunkThread(reader, read, tuple(self._converts), settings[BATCH], self.context.wake)
 
     def poll(self) -> Sequence[SourceRecord] | None:
         assert self._thread is not None, "start() has not been called"
@@ -114,10 +114,6 @@ class DataSourceTask(SourceTask):
 
     def _batch(self, chunk: RowChunk) -> SourceBatch:
         names = list(self._converts)
-        if len(chunk.columns) != len(names):
-            raise ConnectError(
-                f"The reader returned rows with {len(chunk.columns)} values; the schema has {len(names)}"
-            )
         columns = {
             name: _converted(self._converts[name], column) for name, column in zip(names, chunk.columns, strict=True)
         }

@@ -107,7 +107,7 @@ class HttpEndpoint:
         scheme = urlsplit(target).scheme
         if scheme not in ("http", "https") or (scheme == "http" and urlsplit(url).scheme == "https"):
             raise EndpointError(f"{where} was redirected from https to {scheme or 'an invalid URL'}")
-        return target
+        return target if self._is_own(target) else self.without_secrets(target)
 
     def _checked(self, where: str, response: HttpReply) -> HttpReply:
         if response.status != 304:

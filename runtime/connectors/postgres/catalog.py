@@ -37,8 +37,8 @@ class CatalogColumn:
 
 @dataclass(frozen=True, slots=True)
 class CatalogTable:
-    """A table as it is now. `key` are the columns of its primary key; without one, of its replica identity's index or
-    of a unique index."""
+    """A table as it is now. `key` are the columns of its primary key; without one, or if old rows do not have it, those
+    of its replica identity's index; without that, of a unique index."""
 
     schema: str
     name: str
@@ -78,6 +78,28 @@ WHERE c.relkind IN ('r', 'p') AND c.relpersistence = 'p' AND n.nspname <> 'infor
 """
 
 
+_MEMBERS = """
+WITH listed AS (
+    SELECT r.prrelid AS id FROM pg_publication_rel r JOIN pg_publication p ON p.oid = r.prpubid WHERE p.pubname = %s
+), every AS (
+    SELECT id FROM listed UNION SELECT t.relid FROM listed, pg_partition_tree(id) t
+)
+SELECT n.nspname, c.relname FROM every JOIN pg_class c ON c.oid = every.id JOIN pg_namespace n ON n.oid = c.relnamespace
+UNION SELECT schemaname, tablename FROM pg_publication_tables WHERE pubname = %s
+UNION SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'p' AND EXISTS (SELECT 1 FROM pg_partition_tree(c.oid) WHERE isleaf) AND NOT EXISTS (
+    SELECT 1 FROM pg_partition_tree(c.oid) t JOIN pg_class l ON l.oid = t.relid
+    JOIN pg_namespace ln ON ln.oid = l.relnamespace
+    LEFT JOIN pg_publication_tables p ON p.pubname = %s AND p.schemaname = ln.nspname AND p.tablename = l.relname
+    WHERE t.isleaf AND p.tablename IS NULL)
+"""
+
+_ANCESTORS = """
+SELECT n.nspname, c.relname FROM pg_partition_ancestors(to_regclass(%s)) WITH ORDINALITY a(id, place)
+JOIN pg_class c ON c.oid = a.id JOIN pg_namespace n ON n.oid = c.relnamespace ORDER BY a.place
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class TableFacts:
     """A table of the database, for checks."""
@@ -110,6 +132,22 @@ def published(query: Query, publication: str) -> list[tuple[str, str]]:
     return [(schema, name) for schema, name in query(statement, publication)]
 
 
+def members(query: Query, publication: str) -> set[tuple[str, str]]:
+    """Schema and name of the tables whose changes a publication has: also those that it has as partitions of another
+    table, or as a table of which it lists the partitions."""
+    return {(schema, name) for schema, name in query(_MEMBERS, publication, publication, publication)}
+
+
+def ancestors(query: Query, schema: str, name: str) -> list[tuple[str, str]]:
+    """Schema and name of the tables of which a table is a partition, the next one first."""
+    return [(schema, name) for schema, name in query(_ANCESTORS, f"{quoted(schema)}.{quoted(name)}")][1:]
+
+
+def is_partitioned(query: Query, name: str) -> bool:
+    """Whether the rows of a table are those of its partitions. `name` with its schema, quoted."""
+    return bool(query("SELECT 1 FROM pg_class WHERE oid = to_regclass(%s) AND relkind = 'p'", name))
+
+
 def table(query: Query, schema: str, name: str) -> CatalogTable | None:
     """A table; None if it does not exist any more."""
     regclass = f"{quoted(schema)}.{quoted(name)}"
@@ -118,8 +156,15 @@ def table(query: Query, schema: str, name: str) -> CatalogTable | None:
         return None
     columns = tuple(CatalogColumn(*row[:5]) for row in rows if row[5])
     keys = query(_KEY, regclass)
-    key = next((tuple(names) for _, _, names, required in keys if required), ())
-    return CatalogTable(schema, name, columns, key)
+    return CatalogTable(schema, name, columns, _key([(sent, tuple(names)) for _, sent, names, ok in keys if ok]))
+
+
+def _key(keys: Sequence[tuple[bool, tuple[str, ...]]]) -> tuple[str, ...]:
+    """Of the columns of unique indexes, the best first; the flag is that of the replica identity. PostgreSQL sends only
+    the columns of that index with the old row of an update or delete."""
+    first = keys[0][1] if keys else ()
+    identity = next((names for is_identity, names in keys if is_identity), None)
+    return first if identity is None or set(first) <= set(identity) else identity
 
 
 def type_of(query: Query, oid: int, known: dict[int, PgType]) -> PgType:

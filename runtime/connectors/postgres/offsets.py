@@ -71,8 +71,8 @@ def _of_debezium(offset: Offset) -> LogPosition | None:
 
 def _number(offset: Mapping[str, Any], name: str) -> int:
     value = offset[name]
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ConnectError(f"The offset's '{name}' must be a whole number, not {value!r}")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
+        raise ConnectError(f"The offset's '{name}' must be a whole number of at most 63 bits, not {value!r}")
     return value
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime.connectors.postgres.catalog import CatalogTable
+from runtime.connectors.postgres.catalog import CatalogTable, ancestors
 from runtime.connectors.postgres.definition import CdcSettings
 from runtime.connectors.postgres.selection import TableSelection
 from runtime.connectors.postgres.session import Session
@@ -18,11 +18,17 @@ class TableReaders:
     def __init__(self, settings: CdcSettings, session: Session, selection: TableSelection) -> None:
         self._settings, self._session, self._selection = settings, session, selection
 
+    def takes(self, schema: str, name: str) -> bool:
+        """Whether the table is selected, or a table of which it is a partition."""
+        return self._selection.takes_table(schema, name) or self._selection.takes_partition(
+            schema, name, ancestors(self._session.query, schema, name)
+        )
+
     def of_relation(self, relation: Relation) -> RowReader | None:
         """The reader of a table with the columns that a message describes; None if the table is not selected. The
         message has no defaults and does not tell which columns are required: those are taken from the catalog, which
         may be newer."""
-        if not self._selection.takes_table(relation.schema, relation.name):
+        if not self.takes(relation.schema, relation.name):
             return None
         self._session.forget_types()
         now = self._session.table(relation.schema, relation.name)

@@ -20,7 +20,14 @@ from runtime.connectors.postgres.offsets import LogPosition, position_of
 from runtime.connectors.postgres.readers import TableReaders
 from runtime.connectors.postgres.selection import TableSelection
 from runtime.connectors.postgres.session import Session
-from runtime.connectors.postgres.setup import ReplicationSlot, creating_slot, ensure_publication, problems, read_slot
+from runtime.connectors.postgres.setup import (
+    ReplicationSlot,
+    creating_slot,
+    ensure_publication,
+    log_end,
+    problems,
+    read_slot,
+)
 from runtime.connectors.postgres.snapshot import Snapshot
 from runtime.connectors.postgres.streaming import StreamThread
 from runtime.connectors.postgres.wire.lsn import lsn_text
@@ -170,6 +177,7 @@ class ChangeReads:
             raise ConnectError(problem.text)
         ensure_publication(self._settings, self._session)
         slot, position = read_slot(query, self._settings.slot), self._position
+        self._check_end(slot)
         if position is None or slot is None:
             if position is not None and not self._settings.drop_slot:
                 raise ConnectError(
@@ -184,6 +192,23 @@ class ChangeReads:
                 f"new snapshot, or accept the gap by setting lsn_commit to {slot.confirmed}"
             )
         return slot
+
+    def _check_end(self, slot: ReplicationSlot | None) -> None:
+        """ConnectError for positions behind the end of the server's log: no change would be read until it gets there,
+        and the slot would lose all of them. So it is after a typing error, or on a server that was restored."""
+        end = log_end(self._session.query)
+        if self._position is not None and self._position.commit > end:
+            raise ConnectError(
+                f"The committed offset is {lsn_text(self._position.commit)}, and the server's log ends at "
+                f"{lsn_text(end)}: set lsn_commit to a position in its log, at most {end}, or reset the connector's "
+                "offsets to take a new snapshot"
+            )
+        if slot is not None and slot.confirmed > end:
+            raise ConnectError(
+                f"The slot {self._settings.slot} starts at {lsn_text(slot.confirmed)}, and the server's log ends at "
+                f"{lsn_text(end)}: run SELECT pg_drop_replication_slot('{self._settings.slot}'), and reset the "
+                "connector's offsets to take a new snapshot"
+            )
 
     def _snapshot(self) -> Steps:
         assert self._position is not None

@@ -38,6 +38,15 @@ class TableSelection:
             return False
         return not _matches(schema, filters.excluded_schemas) and not _matches(full, filters.excluded_tables)
 
+    def takes_partition(self, schema: str, name: str, ancestors: Sequence[tuple[str, str]]) -> bool:
+        """Whether a table is read, for itself or as a partition of a table that is."""
+        if self.takes_table(schema, name):
+            return True
+        filters = self._filters
+        if _matches(schema, filters.excluded_schemas) or _matches(f"{schema}.{name}", filters.excluded_tables):
+            return False
+        return any(self.takes_table(*ancestor) for ancestor in ancestors)
+
     def takes_column(self, schema: str, table: str, column: str) -> bool:
         """Whether a column that is not in the key is read."""
         filters, full = self._filters, f"{schema}.{table}.{column}"

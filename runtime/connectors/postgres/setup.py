@@ -106,7 +106,7 @@ def _table_problems(settings: CdcSettings, query: Query, may_create: bool, user:
         yield Problem(TABLES, "No table of the database matches the options table.include.list and schema.include.list")
         return
     exists, everything = _publication(query, settings.publication)
-    published = set(catalog.published(query, settings.publication)) if exists else set()
+    published = catalog.members(query, settings.publication) if exists else set()
     if not exists:
         yield from _new_publication_problems(settings, selected, may_create, user)
     elif selection.is_limited and not everything:
@@ -194,15 +194,38 @@ def ensure_publication(settings: CdcSettings, session: Session) -> None:
         _run(query, create_statement(settings, selected))
         _log.info("Created the publication %s", settings.publication)
         return
-    if everything or not selection.is_limited:
+    if everything:
         return
-    published = set(catalog.published(query, settings.publication))
+    published = catalog.members(query, settings.publication)
     missing = [table for table in selected if (table.schema, table.name) not in published]
-    if missing and settings.autocreate is Autocreate.FILTERED:
-        names = quoted_names([(table.schema, table.name) for table in missing])
-        _run(query, f"ALTER PUBLICATION {quoted(settings.publication)} ADD TABLE {names}")
-    elif missing:
+    if missing:
+        _add_missing(settings, query, missing, selection.is_limited)
+
+
+def _add_missing(settings: CdcSettings, query: Query, missing: list[TableFacts], is_selected: bool) -> None:
+    """Adds tables to the publication. Without options that select them, only to a publication of this user, and only
+    those of which updates stay possible; the others are reported."""
+    anonymous = [table for table in missing if not table.identifies_rows]
+    added = [table for table in missing if table.identifies_rows]
+    if settings.autocreate is Autocreate.FILTERED and is_selected and anonymous:
+        raise ConnectError(without_identity(anonymous))
+    if is_selected and settings.autocreate is not Autocreate.FILTERED:
         raise ConnectError(_not_published(settings, missing))
+    if not is_selected and (settings.autocreate is not Autocreate.FILTERED or not _is_own(query, settings.publication)):
+        _log.warning("%s; until then their changes are not read", _not_published(settings, missing))
+        return
+    if anonymous:
+        _log.warning("Not read: %s", without_identity(anonymous))
+    if added:
+        names = quoted_names([(table.schema, table.name) for table in added])
+        _run(query, f"ALTER PUBLICATION {quoted(settings.publication)} ADD TABLE {names}")
+        _log.info("Added to the publication %s: %s", settings.publication, names)
+
+
+def _is_own(query: Query, publication: str) -> bool:
+    """Whether the publication belongs to this user."""
+    return bool(query("SELECT 1 FROM pg_publication WHERE pubname = %s AND pg_get_userbyid(pubowner) = current_user",
+                      publication))  # fmt: skip
 
 
 def _run(query: Query, statement: str) -> None:
@@ -213,6 +236,15 @@ def _run(query: Query, statement: str) -> None:
     except ConnectError as error:
         reason = str(error).rpartition(": ")[2]
         raise ConnectError(f"{reason}; run this statement as a user who may do so: {statement}") from None
+
+
+def log_end(query: Query) -> int:
+    """The end of the server's log: no change is behind it."""
+    ((lsn,),) = query(
+        "SELECT CASE WHEN pg_is_in_recovery() THEN greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) "
+        "ELSE pg_current_wal_flush_lsn() END::text"
+    )
+    return parse_lsn(lsn)
 
 
 def read_slot(query: Query, name: str) -> ReplicationSlot | None:

@@ -9,18 +9,17 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.record import ErrantSourceRecord, SourceRecord
-from runtime.api.errors import DataError
+from runtime.api.errors import DataError, RetriableError
 from runtime.connectors.postgres import catalog
-from runtime.connectors.postgres.catalog import CatalogTable, quoted
+from runtime.connectors.postgres.catalog import CatalogTable, quoted, quoted_names
 from runtime.connectors.postgres.definition import CdcSettings
 from runtime.connectors.postgres.events import ChangeEvents, TransactionOrigin
 from runtime.connectors.postgres.offsets import LogPosition
 from runtime.connectors.postgres.readers import TableReaders
-from runtime.connectors.postgres.selection import TableSelection
 from runtime.connectors.postgres.session import Session
 from runtime.connectors.postgres.tables import RowReader
 from runtime.connectors.postgres.views import SnapshotProgress, View
@@ -50,7 +49,6 @@ class Snapshot:
         position: LogPosition,
     ) -> None:
         self._settings, self._session, self._events, self._readers = settings, session, events, readers
-        self._selection = TableSelection(settings.filters)
         self._start = position.commit
         self.progress = position.progress or SnapshotProgress((), False)
         """What has been read, including the records that batches() has returned."""
@@ -60,8 +58,11 @@ class Snapshot:
         import psycopg
 
         try:
+            names = self._names()
             with self._session.connection.transaction():
-                yield from self._read(self._session.connection)
+                yield from self._read(self._session.connection, names)
+        except psycopg.errors.UndefinedTable as error:
+            raise RetriableError(f"A table was dropped before the snapshot could read it: {error}") from None
         except psycopg.Error as error:
             raise self._session.server.translated(error, "The snapshot was interrupted") from None
 
@@ -69,15 +70,21 @@ class Snapshot:
         """Where reading continues."""
         return LogPosition(self._start, None, self.progress)
 
-    def _read(self, connection: psycopg.Connection[tuple[Any, ...]]) -> Iterator[list[SourceRecord]]:
+    def _read(
+        self, connection: psycopg.Connection[tuple[Any, ...]], names: Sequence[tuple[str, str]]
+    ) -> Iterator[list[SourceRecord]]:
+        """The tables are locked before the transaction has its view: one that ALTER TABLE or TRUNCATE rewrites after
+        that would be empty for it."""
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        if names:
+            connection.execute(f"LOCK TABLE {quoted_names(names)} IN ACCESS SHARE MODE".encode())
         (xids,) = self._session.query("SELECT txid_current_snapshot()::text")[0]
         ((lsn,),) = self._session.query(_NOW)
         if self.progress.views:
             _log.warning("The snapshot was interrupted: the tables that are left are read as they are now")
         self.progress = self.progress.with_view(View(xids, parse_lsn(lsn)))
         origin = TransactionOrigin(int(xids.split(":")[1]) % (1 << 32), time.time_ns() // 1000, None)
-        tables = self._tables()
+        tables = [table for name in names if (table := self._session.table(*name)) is not None]
         _log.info("Reading %d tables as of %s", len(tables), lsn)
         for number, table in enumerate(tables):
             reader = self._readers.of_catalog(table)
@@ -87,18 +94,19 @@ class Snapshot:
         self.progress = self.progress.completed()
         _log.info("The snapshot is complete")
 
-    def _tables(self) -> list[CatalogTable]:
-        names = [
+    def _names(self) -> list[tuple[str, str]]:
+        """Schema and name of the tables that have not been read yet."""
+        return [
             (schema, name)
             for schema, name in catalog.published(self._session.query, self._settings.publication)
-            if self._selection.takes_table(schema, name) and f"{schema}.{name}" not in self.progress.tables
+            if f"{schema}.{name}" not in self.progress.tables and self._readers.takes(schema, name)
         ]
-        tables = (self._session.table(schema, name) for schema, name in names)
-        return [table for table in tables if table is not None]
 
     def _rows(self, connection: psycopg.Connection[tuple[Any, ...]], table: CatalogTable) -> Iterator[Row]:
         columns = ", ".join(quoted(column.name) for column in table.columns)
-        statement = f"COPY (SELECT {columns} FROM {quoted(table.schema)}.{quoted(table.name)}) TO STDOUT"
+        name = f"{quoted(table.schema)}.{quoted(table.name)}"
+        only = "" if catalog.is_partitioned(self._session.query, name) else "ONLY "  # not those of inheriting tables
+        statement = f"COPY (SELECT {columns} FROM {only}{name}) TO STDOUT"
         with connection.cursor() as cursor, cursor.copy(statement.encode()) as copy:
             for line in copy:
                 yield copied_row(bytes(line))

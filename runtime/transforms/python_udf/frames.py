@@ -39,7 +39,7 @@ def _series(array: Any) -> Any:
 
     nullable = _NULLABLE.get(str(array.type)) if array.null_count else None
     if nullable is None:
-        return array.to_pandas(maps_as_pydicts="strict")
+        return array.to_pandas(maps_as_pydicts="strict", integer_object_nulls=pa.types.is_nested(array.type))
     return array.to_pandas(types_mapper=lambda _: getattr(pandas, nullable)())
 
 

@@ -50,7 +50,8 @@ class Inference:
             known = widened(known, row)
         if known is not self._type:
             self._use(known)
-            self._positions.moved(self._partition, {SCHEMA_LEVEL: write_type(known)})
+            if self.is_known:
+                self._positions.moved(self._partition, {SCHEMA_LEVEL: write_type(known)})
 
     def convert(self, rows: Sequence[Any]) -> ValueBatch:
         """The records with their schema, which is widened if they need it."""

@@ -1,18 +1,20 @@
 """Types of JSON values, inferred from values and widened by further ones.
 
     null                      nothing but null has been seen
-    "boolean" "int32" "int64" "double" "string"
+    "boolean" "int32" "int64" "bigint" "double" "string"
     {"id": "int32", …}        an object
     ["string"]                an array; [null] if it has been empty so far
 
 A type without any of "boolean" to "string" in it has no schema yet: such a field is omitted.
 
-A type only widens: int32 to int64 to double; an object by further fields, an array by its elements. Values that have no
-other type in common, such as a number and a text, are "string", as JSON texts.
+A type only widens: int32 to int64 to double; an object by further fields, an array by its elements. "bigint" are whole
+numbers that a double does not hold exactly, with the schema int64. Values that have no other type in common, such as a
+number and a text or a "bigint" and a double, are "string", as JSON texts.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +27,8 @@ JsonType = str | dict[str, Any] | list[Any] | None
 """See the module."""
 
 _NUMBERS = ("int32", "int64", "double")
-_NAMES = ("boolean", *_NUMBERS, "string")
+_WHOLE = {"int32": 31, "int64": 53, "bigint": 63}  # bits
+_NAMES = ("boolean", "bigint", *_NUMBERS, "string")
 _MOST_FIELDS = 1000  # an object with more has names that are data, such as ids
 
 
@@ -42,6 +45,8 @@ def widened(known: JsonType, value: Any) -> JsonType:
         return known or kind
     if known in _NUMBERS and kind in _NUMBERS:
         return known if _NUMBERS.index(known) > _NUMBERS.index(kind) else kind
+    if isinstance(known, str) and known in _WHOLE and kind in _WHOLE:
+        return "bigint"
     return "string"
 
 
@@ -66,9 +71,7 @@ def _kind(value: Any) -> str:
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int):
-        return next(
-            (name for name, bits in (("int32", 31), ("int64", 63)) if -1 << bits <= value < 1 << bits), "double"
-        )
+        return next((name for name, bits in _WHOLE.items() if -1 << bits <= value < 1 << bits), "string")
     return "double" if isinstance(value, float) else "string"
 
 
@@ -109,7 +112,7 @@ def schema_of(kind: JsonType, name: str, optional: bool = False) -> Schema | Non
     if kind is None or not has_schema(kind):
         return None
     if isinstance(kind, str):
-        return Schema(Type(kind), optional=optional)
+        return Schema(Type.INT64 if kind == "bigint" else Type(kind), optional=optional)
     if isinstance(kind, list):
         return Schema(Type.ARRAY, optional=optional, values=schema_of(kind[0], name, True))
     inner = {field: schema_of(item, f"{name}.{_identifier(field)}", True) for field, item in kind.items()}
@@ -145,7 +148,9 @@ def _double(value: Any) -> Any:
 
 
 def _text(value: Any) -> Any:
-    return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
+    if value is None or isinstance(value, str):
+        return value
+    return str(value) if type(value) is int else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def _unchanged(value: Any) -> Any:

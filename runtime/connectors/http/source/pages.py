@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
+import json
+import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -40,6 +43,24 @@ class PaginationKind(StrEnum):
     TOKEN = "token"
     PAGE = "page"
     OFFSET = "offset"
+
+
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_FALSE = ("", "false", "no", "0")  # texts
+
+
+def parsed_json(content: bytes) -> Any:
+    """The value in a response. Whole numbers are exact, whatever their size. TemporaryError if it is not JSON."""
+    content = content.removeprefix(codecs.BOM_UTF8)
+    try:
+        # orjson makes a floating-point number of a whole number with more than 64 bits
+        return json.loads(content) if _LONG_NUMBER.search(content) else orjson.loads(content)
+    except ValueError as error:
+        raise TemporaryError(f"The response is not valid JSON: {error}") from None
+
+
+def _is_true(value: Any) -> bool:
+    return value.strip().lower() not in _FALSE if isinstance(value, str) else bool(value)
 
 
 COUNTED = (PaginationKind.PAGE, PaginationKind.OFFSET)
@@ -143,13 +164,11 @@ class Pagination:
 
     def page_of(self, reply: HttpReply, url: str, page: PageToken, clean: Callable[[str], str]) -> JsonPage:
         """The page in a response. `clean` removes credentials from the URL of the next one. ConnectError if it does not
-        have the configured form, TemporaryError for a rate limit of GraphQL."""
+        have the configured form, TemporaryError for a rate limit of GraphQL, and for a response that is not JSON, as
+        of a proxy or cut off."""
         if not reply.content.strip():
             return self._last_page([], None, page)
-        try:
-            document = orjson.loads(reply.content)
-        except orjson.JSONDecodeError as error:
-            raise ConnectError(f"The response is not valid JSON: {error}") from None
+        document = parsed_json(reply.content)
         if self._body and self._body.is_graphql and isinstance(document, dict) and (errors := document.get("errors")):
             message = f"The response has errors: {orjson.dumps(errors).decode()[:_SNIPPET]}"
             if is_rate_limit(errors):
@@ -179,7 +198,9 @@ class Pagination:
 
     def _is_last(self, document: Any) -> bool:
         more, end = self._pointers.more, self._pointers.end
-        return (more is not None and not more.get(document)) or (end is not None and bool(end.get(document)))
+        return (more is not None and not _is_true(more.get(document))) or (
+            end is not None and _is_true(end.get(document))
+        )
 
     def is_token(self, value: object) -> bool:
         """Whether a value is a possible token of a page."""

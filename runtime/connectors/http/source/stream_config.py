@@ -46,7 +46,8 @@ _DOCS = {
     "at the first page.",
     PARAMETER: "Query parameter for page, offset or token; by default its name.",
     FIRST: "Number of the first page with `page`.",
-    SIZE: "Records of a full page; one with fewer is the last. 0: an empty page is the last.",
+    SIZE: "Records of a full page; one with fewer is the last. 0: an empty page is the last. Offsets with `page` count "
+    "pages of this size: change it between two polls only.",
     SIZE_PARAMETER: "Query parameter for the size of a page; not sent by default.",
     SLICE_START: "Time in ISO 8601, in UTC without a zone, from which the records are read in time slices. A slice has "
     "requests of its own, with its start and end as `${slice.start}` and `${slice.end}`, or with its last moment as "

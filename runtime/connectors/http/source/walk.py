@@ -10,9 +10,10 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from runtime.api.errors import ConnectError
 from runtime.api.task import Partition
 from runtime.connectors.http.endpoint import HttpReply
-from runtime.connectors.http.source.pages import JsonPage, PageRequest, Values
+from runtime.connectors.http.source.pages import JsonPage, PageRequest, PageToken, Values
 from runtime.connectors.http.source.positions import StreamPositions
 from runtime.connectors.http.source.stream import Stream, parent_values
 from runtime.connectors.http.source.traversal import Traversal
@@ -29,6 +30,24 @@ class StreamRows(NamedTuple):
     parents: list[Any]
 
 
+class _Circle:
+    """Finds pages that lead back to an earlier one, however large the circle (Brent's algorithm)."""
+
+    def __init__(self) -> None:
+        self._kept: PageToken = None
+        self._steps, self._limit = 0, 1
+
+    def check(self, page: JsonPage) -> None:
+        """ConnectError if the next page has been read before in this poll."""
+        if page.next is None or page.last:
+            return
+        if page.next == self._kept:
+            raise ConnectError(f"The response names a page as the next one that was read before: {page.next}")
+        self._steps += 1
+        if self._steps == self._limit:
+            self._kept, self._steps, self._limit = page.next, 0, self._limit * 2
+
+
 class _Level:
     """The reading of one stream for one parent."""
 
@@ -42,6 +61,7 @@ class _Level:
         self.at, self.ended = opened or at, opened is None
         self.page: JsonPage | None = None
         self.opened: tuple[str, Mapping[str, str]] | None = None  # the first page of this poll
+        self._circle = _Circle()
 
     def request(self) -> PageRequest:
         return self.stream.pagination.request({**self.values, **self.stream.values(self.at)}, self.at.page)
@@ -53,6 +73,9 @@ class _Level:
         return self.page.records[self.at.records]
 
     def open(self, page: JsonPage) -> None:
+        if self.at.page is None:  # of a poll or of a time slice
+            self._circle = _Circle()
+        self._circle.check(page)
         self.page = page
         if self.at.records >= len(page.records):
             self._turn()

@@ -46,9 +46,9 @@ class RecordRange(NamedTuple):
 class TopicOffsets:
     """Positions of a topic, read with an admin client that is kept."""
 
-    def __init__(self, settings: Mapping[str, Any], topic: str) -> None:
-        """`settings` of the admin client."""
-        self._topic = topic
+    def __init__(self, settings: Mapping[str, Any], topic: str, patience: float = _LEADER_CHANGE) -> None:
+        """`settings` of the admin client; `patience`: seconds until records that are missing are lost."""
+        self._topic, self._patience = topic, patience
         self._admin = open_clients.KeptAdmin(settings)
 
     def earliest(self) -> Position:
@@ -61,9 +61,8 @@ class TopicOffsets:
 
     def end(self, start: Position, most: int | None) -> Position:
         """The position behind the records that follow `start`, at most about `most` of them, taken from all partitions
-        in proportion. TopicChangedError if the topic has been deleted and created again."""
-        latest = self.latest()
-        self._check_id(start, latest)
+        in proportion. TopicChangedError if the topic has been deleted and created again, or has lost records."""
+        latest = self._latest_after(start)
         begins = dict(start["offsets"])
         if new := latest["offsets"].keys() - begins.keys():
             begins.update({name: self.earliest()["offsets"][name] for name in new})
@@ -72,6 +71,24 @@ class TopicOffsets:
         if most is not None and total > most:
             waiting = {name: -(-count * most // total) for name, count in waiting.items()}
         return {"id": latest["id"], "offsets": {name: begins[name] + count for name, count in waiting.items()}}
+
+    def _latest_after(self, start: Position) -> Position:
+        """The latest position. A leader may need a moment until it knows it."""
+        deadline = time.monotonic() + self._patience
+        while True:
+            latest = self.latest()
+            self._check_id(start, latest)
+            lost = [name for name, end in latest["offsets"].items() if end < start["offsets"].get(name, 0)]
+            if not lost:
+                return latest
+            if time.monotonic() > deadline:
+                partition = min(lost, key=int)
+                raise TopicChangedError(
+                    f"Partition {partition} of topic {self._topic} ends at offset {latest['offsets'][partition]}, and "
+                    f"the records up to {start['offsets'][partition]} have been read: it has lost records, as after an "
+                    "unclean election of a leader. Reset the offset of the connector to start over"
+                )
+            time.sleep(_RETRY)
 
     def ranges(self, start: Position, end: Position) -> list[RecordRange]:
         """What is between two positions, without empty ranges."""

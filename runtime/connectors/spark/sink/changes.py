@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.schema import Type
 from runtime.api.errors import DataError
-from runtime.connectors.files.arrow_merge import MergeError, conformed, merged_schema
+from runtime.connectors.files.arrow_merge import MergeError, conformed, merged_schema, merged_type
 from runtime.connectors.files.sink.chunk import Chunk
 from runtime.connectors.files.sink.records_to_arrow import CONVERSION_ERRORS, VALUE, ArrowConversion
 from runtime.connectors.spark.merge import DELETED, SEQUENCE, UNCHANGED
@@ -67,6 +67,7 @@ class ChangeConversion:
         self._values, self._keys = ArrowConversion(), ArrowConversion()
         self.keys = settings.keys
         self._count = 0
+        self._sequence = pa.null()  # the type of the sequences so far
 
     def collected(self) -> CollectedChanges:
         """A batch without changes, of which those of the same key will be reduced to the last one."""
@@ -116,6 +117,8 @@ class ChangeConversion:
     def _divided(self, values: ValueBatch) -> Iterator[_Part]:
         """Deletions and rows."""
         batch = self._values.record_batch(values)
+        if reserved := {_OFFSET, _PLACE, SEQUENCE, UNCHANGED} & {*batch.schema.names}:
+            raise DataError(f"The value has the field {min(reserved)}, a name that changes use for themselves")
         if batch.schema.names == [VALUE] and not _has_fields(values):
             raise DataError(f"The value is {batch.schema.field(VALUE).type}, not an object with fields")
         debezium = self._settings.envelope is Envelope.DEBEZIUM
@@ -165,6 +168,7 @@ class ChangeConversion:
         self._count += count
         if self._settings.sequence:
             columns[SEQUENCE] = _sequence(part.value, self._settings.sequence)
+            self._sequence = merged_type(self._sequence, columns[SEQUENCE].type)
         if part.unchanged is not None:
             columns[UNCHANGED] = part.unchanged
         return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
@@ -244,6 +248,8 @@ def _sequence(value: Any, path: str) -> Any:
         column = pc.struct_field(column, name) if known else None
     if column is None or column.null_count or _types.is_nested(column.type):
         raise DataError(f"The sequence {path} is null or missing (spark.sequence.column)")
+    if _types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
+        raise DataError(f"The sequence {path} is not a number (spark.sequence.column)")
     return column
 
 

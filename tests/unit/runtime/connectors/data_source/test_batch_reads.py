@@ -95,6 +95,8 @@ def test_the_time_of_the_next_read_follows_from_the_offset(tmp_path: Path) -> No
     assert reads.following(first) == (first, None)
     now = 1060.0
     assert reads.following(first)[0] == {"reads": 2, "read_at": 1_060_000}
+    ahead = {"reads": 1, "read_at": 2_000_000}  # of a clock that was ahead
+    assert reads.following(ahead)[0] == {"reads": 2, "read_at": 1_060_000}
     with pytest.raises(ConnectError, match="'reads' of the offset must be a number"):
         reads.following({"reads": "x"})
 

@@ -231,3 +231,20 @@ def test_columns_that_the_table_does_not_have_are_not_kept() -> None:
     changed.of((None, {"id": 1, "n": 1}))
     (row,) = changed.of((None, {"id": 1, "n": 1, "v": PLACEHOLDER}), (None, {"id": 1, "n": 2, "v": PLACEHOLDER}))
     assert row["n"] == 2 and "v" not in row
+
+
+def test_sequences_of_two_types_and_names_of_their_own_are_errors_of_records() -> None:
+    changed = Changed({**KEYED, "spark.sequence.column": "s"})
+    rows = changed.of(
+        (None, {"id": 1, "s": 10}), (None, {"id": 2, "s": "9"}), (None, {"id": 3, "s": 11, "__offset": 1}),
+        (None, {"id": 4, "s": 12}),
+    )  # fmt: skip
+    assert [row["id"] for row in rows] == [1, 4]
+    assert "int64 and string have no common type" in changed.refused[1]
+    assert "the field __offset, a name that changes use for themselves" in changed.refused[2]
+
+
+def test_a_sequence_that_is_not_a_number_is_an_error() -> None:
+    changed = Changed({**KEYED, "spark.sequence.column": "s"})
+    assert [row["id"] for row in changed.of((None, {"id": 1, "s": float("nan")}), (None, {"id": 2, "s": 0.5}))] == [2]
+    assert "The sequence s is not a number" in changed.refused[0]

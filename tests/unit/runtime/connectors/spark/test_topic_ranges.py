@@ -147,3 +147,16 @@ def _id(offsets: TopicOffsets) -> str | None:
         return str(offsets.latest()["id"])
     except TopicsUnreachableError:
         return None
+
+
+def test_a_partition_that_has_become_shorter_is_an_error(
+    broker: KafkaBroker, clients: ClientSettings, producer: Any
+) -> None:
+    """As after an unclean election of a leader: records below the position would never be read."""
+    topic = broker.create_topic(partitions=2)
+    _send(producer, topic, "a")
+    offsets = TopicOffsets(clients.admin, topic, patience=0.3)
+    end = _end(offsets, offsets.earliest(), 2)
+    before = {**end, "offsets": {**end["offsets"], "0": 100}}
+    with pytest.raises(TopicChangedError, match=r"Partition 0 of topic .* ends at offset 2, and the records up to 100"):
+        offsets.end(before, None)

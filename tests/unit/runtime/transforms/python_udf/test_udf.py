@@ -260,3 +260,12 @@ def test_only_the_record_at_fault_fails() -> None:
     assert [getattr(record, "source_offset", None) for record in made] == [{"at": n} for n in range(200) if n != 77]
     assert [failure.record for failure in letters] == [records[77]]
     assert len(user_functions.CALLS) < 20
+
+
+def test_frames_of_pandas_keep_large_numbers_within_values() -> None:
+    """A null beside them would make floating-point numbers of them."""
+    large = 2**53 + 1
+    rows = [{"a": [large, None], "s": {"i": large}, "m": {"k": large}}, {"a": [1], "s": {"i": None}, "m": {}}]
+    made = derive("framed", batch(None, rows), batch="pandas")
+    assert [record.value["a"] for record in made] == [[large, None], [1]]
+    assert [record.value["s"] for record in made] == [{"i": large}, {"i": None}]

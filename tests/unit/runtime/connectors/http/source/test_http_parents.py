@@ -164,6 +164,15 @@ def test_fields_of_the_parent_are_added_to_records_and_keys() -> None:
         assert [field.name for field in schema.fields] == names
 
 
+def test_a_field_of_the_parent_does_not_replace_one_of_the_record() -> None:
+    with (
+        http_server(Repositories(a=[1])) as server,
+        source(url(server), **parents(server), **{"http.parent.fields": "id=name"}) as task,
+        pytest.raises(ConnectError, match=r"have a field id of their own: .* such as parent_id=name"),
+    ):
+        take(task, 1)
+
+
 def test_vanished_parents_may_fail_the_task() -> None:
     config = {"http.parent.missing": "fail"}
     with (

@@ -42,7 +42,12 @@ def inferred(*values: Any) -> Any:
         ((1, 1 << 31), "int64"),
         ((1 << 31, 1), "int64"),
         ((1, 0.5), "double"),
-        ((1 << 63,), "double"),
+        ((1 << 52, 0.5), "double"),
+        ((1, 1 << 53), "bigint"),
+        ((1 << 53, 1 << 40, -1), "bigint"),
+        ((1 << 53, 0.5), "string"),
+        ((0.5, 1 << 53), "string"),
+        ((1 << 63,), "string"),
         ((True, 1), "string"),
         (("a", 1), "string"),
         ((1, {"a": 1}), "string"),
@@ -208,3 +213,16 @@ def test_an_api_without_records_yet_is_polled_after_the_interval() -> None:
     ):
         assert not any(task.poll() for _ in range(20))
         assert len(server.received) == 2, "the sample, and the first poll"
+
+
+def test_a_schema_of_which_nothing_is_known_is_not_kept() -> None:
+    stored = StoredOffsets()
+    rows: list[Any] = [{"items": []}]
+    config = {"http.value.schema": "infer"}
+    with http_server(lambda request: (200, {}, rows)) as server:
+        with source(server.url, stored, **config) as task:
+            take(task, 1)
+        assert stored.offset({"url": server.url, "level": "schema"}) is None
+        rows[:] = [{"items": [1]}]
+        with source(server.url, stored, **config) as task:
+            assert take(task, 1)[-1].value == {"items": [1]}

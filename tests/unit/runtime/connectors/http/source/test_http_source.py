@@ -256,6 +256,65 @@ def test_credentials_go_to_the_configured_host_only_and_never_into_offsets() -> 
         assert "key" not in other.received[0].query
 
 
+def test_a_redirect_to_another_host_has_no_credentials() -> None:
+    key = {"http.auth.type": "api-key", "http.auth.api.key": "s3cret", "http.auth.api.key.in": "query",
+           "http.auth.api.key.name": "key"}  # fmt: skip
+    with http_server(lambda request: (200, {}, [item(1)])) as other:
+
+        def respond(request: Received) -> Answer:
+            return 302, {"Location": f"{other.url}/moved?key={request.query['key']}&x=1"}, b""
+
+        with http_server(respond) as server, source(server.url, **key) as task:
+            assert ids(take(task, 1)) == [1]
+    assert other.received[0].query == {"x": "1"}
+
+
+def test_whole_numbers_are_exact_whatever_their_size() -> None:
+    body = b'\xef\xbb\xbf[{"id": 18446744073709551617}, {"id": 18446744073709551618, "d": 0.5}]'
+    config = {"http.key.pointer": "/id"}
+    with http_server(lambda request: (200, {}, body)) as server, source(server.url, **config) as task:
+        records = take(task, 2)[:2]
+    assert ids(records) == [2**64 + 1, 2**64 + 2]
+    assert [record.key for record in records] == ["18446744073709551617", "18446744073709551618"]
+
+
+def test_a_response_that_is_cut_off_is_requested_again() -> None:
+    answers = iter([b'[{"id": 1}, {"id"'])
+    with http_server(lambda request: (200, {}, next(answers, b'[{"id": 1}]'))) as server, source(server.url) as task:
+        assert ids(take(task, 1)) == [1]
+    assert len(server.received) >= 2
+
+
+def test_the_end_may_be_a_text() -> None:
+    def respond(request: Received) -> Answer:
+        page = int(request.query["page"])
+        return 200, {}, {"rows": [item(page)], "end": "false" if page < 3 else "true"}
+
+    config = {
+        "http.records.pointer": "/rows", "http.pagination": "page", "http.pagination.end.pointer": "/end",
+        "http.poll.interval.ms": "100000", "http.pagination.size": "1",
+    }  # fmt: skip
+    with http_server(respond) as server, source(server.url, **config) as task:
+        assert ids(take(task, 3)) == [1, 2, 3]
+
+
+def test_pages_that_lead_back_fail_the_task() -> None:
+    def respond(request: Received) -> Answer:
+        following = {"a": "b", "b": "c", "c": "a"}[request.query.get("token", "a")]
+        return 200, {}, {"rows": [item(1)], "next": following}
+
+    config = {
+        "http.records.pointer": "/rows", "http.pagination": "token", "http.pagination.next.pointer": "/next",
+    }  # fmt: skip
+    with (
+        http_server(respond) as server,
+        source(server.url, **config) as task,
+        pytest.raises(ConnectError, match="names a page as the next one that was read before: "),
+    ):
+        take(task, 100)
+    assert len(server.received) < 12
+
+
 def test_a_slow_answer_does_not_delay_a_stop() -> None:
     release = threading.Event()
 
