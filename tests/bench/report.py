@@ -49,6 +49,8 @@ FIGURES = (
     _processor("sink-maps"),
     Figure("sink-parquet", "FilesSink, JSON without schemas to Parquet files, one task", "records/s", "≥ 300,000"),
     Figure("sink-spark", "SparkSink, JSON without schemas to Parquet files, one task", "records/s", "≥ 300,000"),
+    Figure("query", "KafkaQuery, projection and filter of 1,000,000 records of JSON, topic to topic", "records/s"),
+    _processor("query"),
     Figure("jdbc-source", "JDBC source, 1,000,000 rows of PostgreSQL (Java: Debezium's snapshot)", "rows/s", "≥ 1.5×"),
     _processor("jdbc-source"),
     Figure(

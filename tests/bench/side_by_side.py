@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import files, idle, jdbc, latency, life, report, takeover, throughput
+from tests.bench import files, idle, jdbc, latency, life, queries, report, takeover, throughput
 from tests.bench.java import connectors as java_connectors
 from tests.bench.java import fleet
 from tests.bench.sides import JAVA, OURS, Bench, Refused, median
@@ -66,6 +66,7 @@ ROWS: dict[str, Measure] = {
     "sink-maps": _several(throughput.sink_maps),
     "sink-parquet": _several(files.sink_parquet),
     "sink-spark": _several(files.sink_spark),
+    "query": queries.kafka_query,
     "jdbc-source": jdbc.jdbc_source,
     "jdbc-sink": jdbc.jdbc_sink,
     "java-source": java_connectors.java_source,

@@ -71,7 +71,7 @@ def source_smt(bench: Bench, connect: Connect) -> dict[str, float]:
 
 def sink(bench: Bench, connect: Connect) -> dict[str, float]:
     """Records a second, from the first byte in the file to the last."""
-    topic = _filled(bench, "strings", lambda number: f"{number:08d} {_FILLER}")
+    topic = filled(bench, "strings", lambda number: f"{number:08d} {_FILLER}")
     return _sink(bench, connect, topic, STRINGS).under("sink")
 
 
@@ -79,7 +79,7 @@ def sink_smt(tasks: int) -> Callable[[Bench, Connect], dict[str, float]]:
     """The same for documents in four partitions, with three transformations, by the given number of tasks."""
 
     def measure(bench: Bench, connect: Connect) -> dict[str, float]:
-        topic = _filled(bench, "documents", _document, 4)
+        topic = filled(bench, "documents", _document, 4)
         return _sink(bench, connect, topic, {**_JSON, **_SINK_SMTS}, tasks).under(f"sink-smt-{tasks}")
 
     return measure
@@ -104,11 +104,11 @@ _MAPS = {
 def sink_maps(bench: Bench, connect: Connect) -> dict[str, float]:
     """JSON without schemas in four partitions, with three transformations, by one task: the size of the file tells the
     end, so every map has a text of the same length."""
-    topic = _filled(bench, "maps", _map, 4)
+    topic = filled(bench, "maps", map_text, 4)
     return _sink(bench, connect, topic, _MAPS, size=RECORDS * _MAP_LINE).under("sink-maps")
 
 
-def _map(number: int) -> str:
+def map_text(number: int) -> str:
     text = f'"id":{10_000_000 + number},"name":"user-{number:08d}","secret":"{number:016d}"'
     return f'{{{text},"amount":{number % 1000 + 1000}.5,"active":{"true" if number % 2 else "null"},"city":"Berlin"}}'
 
@@ -205,7 +205,7 @@ def _lines(bench: Bench) -> Path:
 _topics: dict[str, str] = {}
 
 
-def _filled(bench: Bench, kind: str, value: Callable[[int], str], partitions: int = 1) -> str:
+def filled(bench: Bench, kind: str, value: Callable[[int], str], partitions: int = 1) -> str:
     """A topic with a million records, filled once, with a thousand records for one partition after another."""
     if kind not in _topics:
         from confluent_kafka import Producer
