@@ -10,6 +10,9 @@ HIDDEN = "[hidden]"
 _NAMES = ("sasl.jaas.config", "ssl.keystore.key", "private.key.passphrase", "user.info", "password", "secret")
 """Suffixes of keys whose values are passwords in every plugin."""
 
+_OF_CATALOG = re.compile(r"spark\.sql\.catalog\..+[.-](token|credential|secret-access-key)", re.IGNORECASE)
+"""Secrets of Spark's catalogs in a worker's file."""
+
 _SECRET_NAME = re.compile(
     r"passw|passphrase|passcode|secret|token|credential|private|authorization|cookie|signature"
     r"|(?:api|access|account|shared|auth)[._-]?key|connection[._-]?string|(?:^|[._-])(?:pwd|sas)(?:$|[._-])",
@@ -20,7 +23,7 @@ _SECRET_NAME = re.compile(
 
 def is_password(key: str) -> bool:
     """Whether a key names a password."""
-    return key.lower().endswith(_NAMES)
+    return key.lower().endswith(_NAMES) or _OF_CATALOG.fullmatch(key) is not None
 
 
 def may_be_password(key: str) -> bool:

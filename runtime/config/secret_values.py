@@ -47,14 +47,14 @@ def passwords(config: Mapping[str, str | None]) -> set[str]:
 
 
 def _parts(key: str, value: str) -> Iterable[str]:
-    """Secret parts of a value, since a client may quote the password without the JAAS string or the USER:PASSWORD
-    pair around it."""
+    """Secret parts of a value, since a client may quote the password without the JAAS string, the USER:PASSWORD pair
+    or the ID:SECRET pair around it."""
     if key.endswith("sasl.jaas.config"):
         for name, quoted, single, bare in _JAAS_OPTION.findall(value):
             if _SECRET_OPTION.search(name):
                 yield from {quoted or single or bare, re.sub(r"\\(.)", r"\1", quoted)}
         yield from _options(value)
-    elif key.endswith("user.info"):
+    elif key.endswith(("user.info", ".credential")):
         yield value.partition(":")[2]
 
 

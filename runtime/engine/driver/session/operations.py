@@ -12,6 +12,7 @@ from runtime.connectors.spark.session_client import CHECK_QUERY
 from runtime.connectors.spark.staging import Staging
 from runtime.engine.driver.session.allowed_paths import check_paths
 from runtime.engine.driver.session.batches import BatchOperations, HasGone
+from runtime.engine.driver.session.catalogs import check_defined_catalog
 from runtime.engine.driver.session.delta_batches import DeltaBatches
 from runtime.engine.driver.session.frames import format_name, selected, staged_rows
 from runtime.engine.driver.session.iceberg_target import IcebergTarget
@@ -49,6 +50,8 @@ class SessionOperations:
         """The result of a request, or a future for it."""
         check_paths(request)
         if request["op"] == "open":
+            if table := request["source"].get("table"):
+                check_defined_catalog(self._session.get(), table)
             return self._streams.open(caller.connection, request)
         if request["op"] == "next":
             return self._streams.next(caller.connection, request)
@@ -94,6 +97,7 @@ class SessionOperations:
         session, target = self._session.get(), request["target"]
         try:
             if target["table"]:
+                check_defined_catalog(session, target["table"])
                 schema = session.read.table(target["table"]).schema
             else:
                 reader = session.read.format(format_name(session, target["format"])).options(**target["options"])

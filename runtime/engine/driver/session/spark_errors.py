@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import Any
 
 from runtime.engine.driver.session.queries import NotAQueryError
 from runtime.engine.driver.session.source.checkpoint import CheckpointError
@@ -19,6 +20,14 @@ class FailureKind(StrEnum):
     QUERY = "query"  # it has been refused before a job was started
     DATA = "data"  # an expression of the query does not accept a value
     OTHER = "other"
+
+
+class CatalogError(Exception):
+    """A catalog of Spark cannot be used. The message names the catalog and the remedy."""
+
+    def __init__(self, message: str, kind: FailureKind) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 def spark_errors() -> tuple[type[Exception], ...]:
@@ -42,6 +51,8 @@ def kind_of(error: BaseException) -> FailureKind:
     """What a request failed on."""
     from pyspark.errors import AnalysisException
 
+    if isinstance(error, CatalogError):
+        return error.kind
     if isinstance(error, AnalysisException | NotAQueryError | CheckpointError):
         return FailureKind.QUERY
     if any(_DATA in text for text in (str(error), *_causes(error))):
@@ -56,13 +67,22 @@ def _first_line(text: str) -> str:
     return lines[0] if lines else ""
 
 
+def java_classes(error: BaseException) -> list[str]:
+    """The classes of the exception in the JVM and of its causes, outermost first."""
+    return [str(exception.getClass().getName()) for exception in _java_exceptions(error)]
+
+
 def _causes(error: BaseException) -> Iterator[str]:
     """The messages of the causes in the JVM, outermost first."""
+    for cause in list(_java_exceptions(error))[1:]:
+        yield _first_line(str(cause.getMessage() or cause.getClass().getName()))
+
+
+def _java_exceptions(error: BaseException) -> Iterator[Any]:
     from py4j.protocol import Py4JJavaError
 
     cause = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)  # of PySpark
     depth = 0
-    while cause is not None and depth < 16:
+    while cause is not None and depth <= 16:
+        yield cause
         cause, depth = cause.getCause(), depth + 1
-        if cause is not None:
-            yield _first_line(str(cause.getMessage() or cause.getClass().getName()))

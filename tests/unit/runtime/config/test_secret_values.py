@@ -118,3 +118,17 @@ def test_the_secret_parts_of_a_jaas_string_are_secrets_too() -> None:
     assert {"a-b\tc", "d-e-f"} <= passwords(
         {"sasl.jaas.config": "x.Y required password='a-b\\tc' secret /**/ = d-e-f;"}
     )
+
+
+@pytest.mark.parametrize("key", ["token", "credential", "s3.secret-access-key", "header.x-token"])
+def test_secrets_of_catalogs_are_passwords(key: str) -> None:
+    assert "very-secret" in passwords({f"spark.sql.catalog.lake.{key}": "very-secret"})
+
+
+def test_the_secret_of_a_credential_is_one_by_itself() -> None:
+    assert passwords({"spark.sql.catalog.lake.credential": "id:very-secret"}) == {"id:very-secret", "very-secret"}
+
+
+@pytest.mark.parametrize("key", ["uri", "token-refresh-enabled", "warehouse", "oauth2-server-uri"])
+def test_other_properties_of_catalogs_are_shown(key: str) -> None:
+    assert passwords({f"spark.sql.catalog.lake.{key}": "shown"}) == set()
