@@ -48,6 +48,7 @@ def test_changes_and_rows_of_a_table_in_the_catalog(recipe: LakeRecipe) -> None:
     assert _numbers(appended) == {0: 0, 2: 7, 9: 9}
 
 
+_BATCH = {"rows": [{"id": 1, "n": 1, "__deleted": False}], "schema": _SCHEMA}
 _UNUSABLE = {
     "unreachable": ({f"{_KEY}.uri": "http://127.0.0.1:1"}, f"The catalog lake is unreachable: .* Check {_KEY}.uri"),
     "no class": ({_KEY: "no.such.Catalog"}, f"The catalog lake has no class: .* Check {_KEY} and spark.packages"),
@@ -66,7 +67,7 @@ def test_a_catalog_that_cannot_be_used_is_an_error_and_not_a_missing_table(
     if properties:
         worker |= {_KEY: plain.worker[_KEY], f"{_KEY}.type": "rest", **properties}
     with pytest.raises(AssertionError, match=message):  # of the program's exit code, with its standard error
-        run_batches(dataclasses.replace(plain, worker=worker), _target(), [])
+        run_batches(dataclasses.replace(plain, worker=worker), _target(), [_BATCH])
 
 
 def _target() -> dict[str, Any]:

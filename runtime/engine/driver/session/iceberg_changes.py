@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
+from runtime.engine.driver.session.catalogs import check_catalog
 from runtime.engine.driver.session.iceberg_tables import loaded
 from runtime.engine.driver.session.merge import Merge
 from runtime.engine.driver.session.merge_turns import in_turn
@@ -97,6 +98,7 @@ class IcebergChanges(StagedBatches):
             self._session.sql(f"DROP TABLE IF EXISTS {self._staged(batch)} PURGE").collect()
 
     def batches(self) -> list[str]:
+        check_catalog(self._session, self._target["table"])
         place = f" IN {self._namespace}" if self._namespace else ""
         try:
             rows = self._session.sql(f"SHOW TABLES{place} LIKE '*{self._mark}*'").collect()
