@@ -34,8 +34,6 @@ def column_pieces(rows: Iterator[Any], names: Sequence[str], size: int, skip: in
 
 
 def _of_batch(batch: Any, names: Sequence[str]) -> list[Sequence[Any]]:
-    if list(batch.schema.names) == list(names):
-        return [column.to_pylist() for column in batch.columns]
     _check_names(batch.schema.names, names)
     return [batch.column(name).to_pylist() for name in names]
 
@@ -43,22 +41,21 @@ def _of_batch(batch: Any, names: Sequence[str]) -> list[Sequence[Any]]:
 def _columns(rows: list[Any], names: Sequence[str]) -> list[Sequence[Any]]:
     if {*map(type, rows)} != {tuple}:
         rows = [_values(row, names) for row in rows]
-    if wrong := next((row for row in rows if len(row) != len(names)), None):
-        raise ConnectError(f"The reader returned rows with {len(wrong)} values; the schema has {len(names)}")
+    if wrong := {*map(len, rows)} - {len(names)}:
+        raise ConnectError(f"The reader returned rows with {min(wrong)} values; the schema has {len(names)}")
     return list(zip(*rows, strict=True))
 
 
 def _values(row: Any, names: Sequence[str]) -> Sequence[Any]:
     fields = getattr(row, "__fields__", None)
     if fields is not None:  # a Row of Spark with names
-        if list(fields) != list(names):
-            _check_names(fields, names)
-            return [row[name] for name in names]
-    elif not isinstance(row, tuple | list):
-        raise ConnectError(
-            f"The reader returned {type(row).__name__} as a row: rows are tuples, Row objects or Arrow record batches"
-        )
-    return row  # type: ignore[no-any-return]
+        _check_names(fields, names)
+        return [row[name] for name in names]
+    if isinstance(row, tuple | list):
+        return row
+    raise ConnectError(
+        f"The reader returned {type(row).__name__} as a row: rows are tuples, Row objects or Arrow record batches"
+    )
 
 
 def _check_names(columns: Sequence[str], names: Sequence[str]) -> None:

@@ -113,9 +113,9 @@ class DataSourceTask(SourceTask):
             self._thread.stop(_STOP_WAIT)
 
     def _batch(self, chunk: RowChunk) -> SourceBatch:
-        names = list(self._converts)
         columns = {
-            name: _converted(self._converts[name], column) for name, column in zip(names, chunk.columns, strict=True)
+            name: _converted(convert, column)
+            for (name, convert), column in zip(self._converts.items(), chunk.columns, strict=True)
         }
         values = ValueBatch.struct(self._schema, columns, chunk.size)
         batch = SourceBatch(chunk.partition, chunk.offset_of, self._topic, values, int(time.time() * 1000))

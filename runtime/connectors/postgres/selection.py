@@ -36,16 +36,15 @@ class TableSelection:
             return False
         if filters.tables and not _matches(full, filters.tables):
             return False
-        return not _matches(schema, filters.excluded_schemas) and not _matches(full, filters.excluded_tables)
+        return not self._excludes(schema, name)
 
     def takes_partition(self, schema: str, name: str, ancestors: Sequence[tuple[str, str]]) -> bool:
-        """Whether a table is read, for itself or as a partition of a table that is."""
-        if self.takes_table(schema, name):
-            return True
+        """Whether a table is read as a partition of tables that are."""
+        return not self._excludes(schema, name) and any(self.takes_table(*ancestor) for ancestor in ancestors)
+
+    def _excludes(self, schema: str, name: str) -> bool:
         filters = self._filters
-        if _matches(schema, filters.excluded_schemas) or _matches(f"{schema}.{name}", filters.excluded_tables):
-            return False
-        return any(self.takes_table(*ancestor) for ancestor in ancestors)
+        return _matches(schema, filters.excluded_schemas) or _matches(f"{schema}.{name}", filters.excluded_tables)
 
     def takes_column(self, schema: str, table: str, column: str) -> bool:
         """Whether a column that is not in the key is read."""

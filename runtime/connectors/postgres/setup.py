@@ -113,6 +113,8 @@ def _table_problems(settings: CdcSettings, query: Query, may_create: bool, user:
         missing = [table for table in selected if (table.schema, table.name) not in published]
         if missing and settings.autocreate is not Autocreate.FILTERED:
             yield Problem(TABLES, _not_published(settings, missing))
+        elif anonymous := [table for table in missing if not table.identifies_rows]:
+            yield Problem(TABLES, without_identity(anonymous))
     unreadable = [table.text for table in selected if not table.is_readable]
     if unreadable and settings.snapshot.reads and (not exists or published):
         names = quoted_names([(t.schema, t.name) for t in selected if not t.is_readable])
@@ -205,16 +207,14 @@ def ensure_publication(settings: CdcSettings, session: Session) -> None:
 def _add_missing(settings: CdcSettings, query: Query, missing: list[TableFacts], is_selected: bool) -> None:
     """Adds tables to the publication. Without options that select them, only to a publication of this user, and only
     those of which updates stay possible; the others are reported."""
-    anonymous = [table for table in missing if not table.identifies_rows]
-    added = [table for table in missing if table.identifies_rows]
-    if settings.autocreate is Autocreate.FILTERED and is_selected and anonymous:
-        raise ConnectError(without_identity(anonymous))
-    if is_selected and settings.autocreate is not Autocreate.FILTERED:
+    may_add = settings.autocreate is Autocreate.FILTERED and (is_selected or _is_own(query, settings.publication))
+    if not may_add and is_selected:
         raise ConnectError(_not_published(settings, missing))
-    if not is_selected and (settings.autocreate is not Autocreate.FILTERED or not _is_own(query, settings.publication)):
+    if not may_add:
         _log.warning("%s; until then their changes are not read", _not_published(settings, missing))
         return
-    if anonymous:
+    added = [table for table in missing if table.identifies_rows]
+    if anonymous := [table for table in missing if not table.identifies_rows]:
         _log.warning("Not read: %s", without_identity(anonymous))
     if added:
         names = quoted_names([(table.schema, table.name) for table in added])

@@ -150,7 +150,7 @@ def _double(value: Any) -> Any:
 def _text(value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
-    return str(value) if type(value) is int else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)  # orjson has no numbers beyond 64 bits
 
 
 def _unchanged(value: Any) -> Any:

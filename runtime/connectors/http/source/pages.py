@@ -45,7 +45,7 @@ class PaginationKind(StrEnum):
     OFFSET = "offset"
 
 
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_LONG_NUMBER = re.compile(rb"[0-9]{20}|-[0-9]{19}")
 _FALSE = ("", "false", "no", "0")  # texts
 
 
@@ -53,7 +53,7 @@ def parsed_json(content: bytes) -> Any:
     """The value in a response. Whole numbers are exact, whatever their size. TemporaryError if it is not JSON."""
     content = content.removeprefix(codecs.BOM_UTF8)
     try:
-        # orjson makes a floating-point number of a whole number with more than 64 bits
+        # orjson makes a floating-point number of a whole number with more than 64 bits.
         return json.loads(content) if _LONG_NUMBER.search(content) else orjson.loads(content)
     except ValueError as error:
         raise TemporaryError(f"The response is not valid JSON: {error}") from None
@@ -177,10 +177,7 @@ class Pagination:
         records = self._records_of(document)
         following = self._following(reply, document, url, page, len(records))
         if following is not None and not self._is_last(document):
-            following = self._cleaned(following, clean)
-            if following == page:
-                raise ConnectError("The response names its own page as the next one")
-            return JsonPage(records, following)
+            return JsonPage(records, self._cleaned(following, clean))
         return self._last_page(
             records, self._cleaned(self._token_at(self._pointers.resume, document, url), clean), page
         )

@@ -37,11 +37,11 @@ class _Circle:
         self._kept: PageToken = None
         self._steps, self._limit = 0, 1
 
-    def check(self, page: JsonPage) -> None:
-        """ConnectError if the next page has been read before in this poll."""
+    def check(self, now: PageToken, page: JsonPage) -> None:
+        """ConnectError if the page behind the page at `now` has been read before in this poll."""
         if page.next is None or page.last:
             return
-        if page.next == self._kept:
+        if page.next in (now, self._kept):
             raise ConnectError(f"The response names a page as the next one that was read before: {page.next}")
         self._steps += 1
         if self._steps == self._limit:
@@ -75,7 +75,7 @@ class _Level:
     def open(self, page: JsonPage) -> None:
         if self.at.page is None:  # of a poll or of a time slice
             self._circle = _Circle()
-        self._circle.check(page)
+        self._circle.check(self.at.page, page)
         self.page = page
         if self.at.records >= len(page.records):
             self._turn()

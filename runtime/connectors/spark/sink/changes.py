@@ -25,14 +25,16 @@ from runtime.api.errors import DataError
 from runtime.connectors.files.arrow_merge import MergeError, conformed, merged_schema, merged_type
 from runtime.connectors.files.sink.chunk import Chunk
 from runtime.connectors.files.sink.records_to_arrow import CONVERSION_ERRORS, VALUE, ArrowConversion
+from runtime.connectors.spark.config_keys import MODE
 from runtime.connectors.spark.merge import DELETED, SEQUENCE, UNCHANGED
 from runtime.connectors.spark.sink.collected import CollectedRows
 from runtime.connectors.spark.sink.columns import TableColumns, stored_schema
-from runtime.connectors.spark.sink.definition import Envelope, MergeSettings
+from runtime.connectors.spark.sink.definition import UPSERT, Envelope, MergeSettings
 from runtime.connectors.spark.sink.unchanged import with_earlier_values, without_unchanged
 
 _OFFSET, _PLACE = "__offset", "__place"
 """Columns that order changes of the same key with the same sequence; they are not written."""
+_RESERVED = {_OFFSET, _PLACE, SEQUENCE, UNCHANGED}
 _WRITES, _DELETES = ("c", "r", "u"), "d"
 """Debezium's operations."""
 _types = pa.types
@@ -117,8 +119,6 @@ class ChangeConversion:
     def _divided(self, values: ValueBatch) -> Iterator[_Part]:
         """Deletions and rows."""
         batch = self._values.record_batch(values)
-        if reserved := {_OFFSET, _PLACE, SEQUENCE, UNCHANGED} & {*batch.schema.names}:
-            raise DataError(f"The value has the field {min(reserved)}, a name that changes use for themselves")
         if batch.schema.names == [VALUE] and not _has_fields(values):
             raise DataError(f"The value is {batch.schema.field(VALUE).type}, not an object with fields")
         debezium = self._settings.envelope is Envelope.DEBEZIUM
@@ -141,6 +141,11 @@ class ChangeConversion:
         """The rows with the key columns; of deletions only these."""
         rows, index, deleted = part.rows, part.index, part.deleted
         columns = {} if rows is None else dict(zip(rows.schema.names, rows.columns, strict=True))
+        if reserved := columns.keys() & _RESERVED:
+            raise DataError(
+                f"SparkSink has a column {min(reserved)} of its own with {MODE}={UPSERT}: rename the field, for "
+                "example with ReplaceField"
+            )
         keyed = {}
         for name in names:
             column = columns.get(name) if self._settings.keys else None

@@ -35,7 +35,7 @@ def with_earlier_values(rows: Any, keys: Sequence[str]) -> Any:
     if UNCHANGED not in rows.schema.names or rows.column(UNCHANGED).null_count == len(rows):
         return rows
     unchanged = rows.column(UNCHANGED).to_pylist()
-    names = {name for names in unchanged for name in names or ()} & {*rows.schema.names}
+    names = {name for each in unchanged for name in each or ()} & {*rows.schema.names}
     sources = {name: list(range(len(rows))) for name in names}
     last: dict[tuple[Any, ...], int] = {}
     for row, key in enumerate(zip(*(rows.column(name).to_pylist() for name in keys), strict=True)):

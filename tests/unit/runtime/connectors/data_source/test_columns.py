@@ -31,6 +31,7 @@ def test_named_rows_and_arrow_columns_are_assigned_by_name() -> None:
         ("ab", "returned str as a row"),
         (None, "returned NoneType as a row"),
         (("Rome",), "rows with 1 values; the schema has 2"),
+        ((), "rows with 0 values; the schema has 2"),
         (Row(name="Ann", town="Rome"), "the columns name, town; the schema has city, name"),
         (pa.RecordBatch.from_pydict({"name": ["Ann"]}), "the columns name; the schema has city, name"),
     ],

@@ -72,6 +72,9 @@ def test_a_publication(database: Database) -> None:
         ]
     }
     assert _errors(database.config(table_include_list="public.*")) == {}
+    database.execute("CREATE TABLE c (id int)")  # PostgreSQL would refuse its updates
+    (error,) = _errors(database.config(table_include_list="public.*"))["table.include.list"]
+    assert error.startswith("public.c without primary key")
 
 
 def test_a_user_without_permissions(database: Database) -> None:

@@ -241,7 +241,10 @@ def test_sequences_of_two_types_and_names_of_their_own_are_errors_of_records() -
     )  # fmt: skip
     assert [row["id"] for row in rows] == [1, 4]
     assert "int64 and string have no common type" in changed.refused[1]
-    assert "the field __offset, a name that changes use for themselves" in changed.refused[2]
+    assert "SparkSink has a column __offset of its own with spark.mode=upsert" in changed.refused[2]
+    event_of = Changed(DEBEZIUM)
+    assert event_of.of(({"id": 1}, event("c", None, {"id": 1, "__place": 1}))) == []
+    assert "a column __place of its own" in event_of.refused[0]
 
 
 def test_a_sequence_that_is_not_a_number_is_an_error() -> None:

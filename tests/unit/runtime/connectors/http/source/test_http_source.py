@@ -225,7 +225,11 @@ def test_a_poll_without_news_resumes_on_the_same_page() -> None:
         ("{", {}, "not valid JSON"),
         ({"items": []}, {"http.records.pointer": "/rows"}, "no value at /rows"),
         ([{"id": {}}], CURSOR, "http.cursor.pointer does not point to a text or number"),
-        ({"next": "a"}, {"http.pagination": "token", "http.pagination.next.pointer": "/next"}, "its own page"),
+        (
+            {"next": "a"},
+            {"http.pagination": "token", "http.pagination.next.pointer": "/next"},
+            "names a page as the next one that was read before: a",
+        ),
     ],
 )
 def test_unexpected_answers_fail_the_task(answer: Any, config: Mapping[str, str], message: str) -> None:
