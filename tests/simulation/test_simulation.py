@@ -81,6 +81,7 @@ def test_violations_are_compared_without_names_and_numbers() -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(7200)
 def test_no_seed_of_many_violates_an_invariant() -> None:
     cores = os.cpu_count() or 1
     each = SOAK_SEEDS // cores
@@ -90,6 +91,7 @@ def test_no_seed_of_many_violates_an_invariant() -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1800)
 def test_the_simulation_finds_each_mutation() -> None:
     def seeds(mutation: str) -> str:
         options = (
