@@ -17,7 +17,7 @@ Start = Callable[..., CdcRun]
 def test_a_table_that_alter_table_rewrites_during_the_snapshot_keeps_its_rows(database: Database, run: Start) -> None:
     """PostgreSQL shows an empty table to a transaction that began before."""
     database.execute("CREATE TABLE a (id int PRIMARY KEY)")
-    database.execute("INSERT INTO a SELECT * FROM generate_series(1, 20000)")
+    database.execute("INSERT INTO a SELECT * FROM generate_series(1, 1500)")
     database.execute("CREATE TABLE z (id int PRIMARY KEY, n int)")
     database.execute("INSERT INTO z SELECT n, n FROM generate_series(1, 100) n")
     source = run(max_batch_size="100")
