@@ -194,8 +194,8 @@ class ChangeReads:
         return slot
 
     def _check_end(self, slot: ReplicationSlot | None) -> None:
-        """ConnectError for positions behind the end of the server's log: no change would be read until it gets there,
-        and the slot would lose all of them. So it is after a typing error, or on a server that was restored."""
+        """ConnectError for positions beyond the end of the server's log, as after a typing error, or on a server that
+        was restored: no change would be read until the log gets there, and the slot would discard all of them."""
         end = log_end(self._session.query)
         if self._position is not None and self._position.commit > end:
             raise ConnectError(

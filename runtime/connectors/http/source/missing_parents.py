@@ -32,7 +32,7 @@ class MissingParents:
         """Reports how many there were. If there were no others, the URL may be wrong."""
         if self._missing > 1 and not self._any:
             _log.error(
-                "No records in this poll: the endpoint responded with 404 or 410 for all %d parents; check %s",
+                "No records in this poll: the endpoint responded with 404 or 410 for all %d parents. Check the URL %s",
                 self._missing, self._url,
             )  # fmt: skip
         elif self._missing > 1:

@@ -84,9 +84,9 @@ class TopicOffsets:
             if time.monotonic() > deadline:
                 partition = min(lost, key=int)
                 raise TopicChangedError(
-                    f"Partition {partition} of topic {self._topic} ends at offset {latest['offsets'][partition]}, and "
-                    f"the records up to {start['offsets'][partition]} have been read: it has lost records, as after an "
-                    "unclean election of a leader. Reset the offset of the connector to start over"
+                    f"Partition {partition} of topic {self._topic} ends at offset {latest['offsets'][partition]}, but "
+                    f"was read up to {start['offsets'][partition]}: it has lost records, as after an unclean leader "
+                    "election. Reset the offset of the connector to start over"
                 )
             time.sleep(_RETRY)
 

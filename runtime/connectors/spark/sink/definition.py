@@ -145,8 +145,8 @@ CONFIG = ConfigDef(
         ConfigKey(DELETE_MODE, ConfigType.STRING, "hard", Importance.MEDIUM, "With spark.mode=upsert: hard removes "
              "deleted rows, soft keeps them with true in the column __deleted.", validators.one_of("hard", "soft")),
         ConfigKey(PLACEHOLDER, ConfigType.STRING, unchanged.DEFAULT, Importance.LOW, "With spark.mode=upsert: "
-             "the text in place of a value that an update has not changed and that the database has not sent. The row "
-             "keeps its value. As unavailable.value.placeholder of the source; empty: none."),
+             "the text in place of a large value that an update did not change and the database did not send: the row "
+             "keeps its value. The same as unavailable.value.placeholder of the source; empty: none."),
     ),
     *grouped(_BATCHES, 0,
         ConfigKey(TRIGGER, ConfigType.STRING, "10 seconds", Importance.HIGH, "Time after the first record of a batch "

@@ -222,7 +222,7 @@ def test_a_poll_without_news_resumes_on_the_same_page() -> None:
 @pytest.mark.parametrize(
     ("answer", "config", "message"),
     [
-        ("{", {}, "not valid JSON"),
+        ("{", {"http.retries": "1"}, r"not valid JSON: .* \(2 attempts\)"),
         ({"items": []}, {"http.records.pointer": "/rows"}, "no value at /rows"),
         ([{"id": {}}], CURSOR, "http.cursor.pointer does not point to a text or number"),
         (
