@@ -59,8 +59,8 @@ SOURCE_KEYS = ConfigDef(
         "the records of a parent, which has been deleted since it was listed: `skip` continues with the next parent, "
         "`fail` fails the task."),
     ConfigKey(PARENT_FIELDS, ConfigType.LIST, "", Importance.MEDIUM, "Fields of the parent that are added to each "
-        "record: `owner.login`, or `repository=name` to give it another name. A record must not have a field of that name "
-        "itself.", width=Width.MEDIUM,
+        "record: `owner.login`, or `repository=name` to give it another name. A record must not have a field of that "
+        "name itself.", width=Width.MEDIUM,
         display_name=title(PARENT_FIELDS)),
     *grouped("Manifest", 1,
         text_key(MANIFEST, "Path of a YAML or JSON file with the streams of an API, or its text. Other keys apply to "
