@@ -228,12 +228,12 @@ def test_a_value_that_is_not_of_the_schema_fails_the_query_or_is_left_out(
     for value in ('{"id": 1}', "[1, 2]", '{"id": "x"}', "nonsense", b"\xff", '{"id": 2}', None):
         producer.produce(source, value, "k")
     producer.flush()
+    sql = f"SELECT id, key, offset FROM `{source}`"
     config = _config(
-        broker, topic, tmp_path, f"SELECT id, key, offset FROM `{source}`", source,
-        **{f"query.schema.{source}": "id BIGINT", "spark.read.retries": "1"},
+        broker, topic, tmp_path, sql, source, **{f"query.schema.{source}": "id BIGINT", "spark.read.retries": "1"},
     )  # fmt: skip
     name = unique("query")
-    connect.create(name, config)
+    connect.create(name, {**config, "spark.sql": f"{sql} WHERE id > 0"})
     connect.wait(name, "RUNNING", ["FAILED"], 300)
     trace = connect.status(name)["tasks"][0]["trace"]
     assert f"The value of {source}-0 at offset 1 is not JSON of the schema (query.schema)" in trace

@@ -8,6 +8,7 @@ from typing import Any
 _MALFORMED, _PARSED = "headrace_malformed", "headrace_parsed"
 _METADATA = {"key": "CAST(key AS STRING)", "value": "CAST(value AS STRING)", "topic": "topic", "partition": "partition",
              "offset": "offset", "timestamp": "timestamp", "headers": "headers"}  # fmt: skip
+_NOT_DETERMINISTIC = "spark_partition_id() >= 0"  # true, although Spark does not know that
 
 
 def latest_by_key(frame: Any) -> Any:
@@ -31,7 +32,9 @@ def view(frame: Any, schema: str, skip_malformed: bool) -> Any:
     if schema:
         text = f.col("value").cast("string")
         options = {"columnNameOfCorruptRecord": _MALFORMED}
-        frame = frame.withColumn(_PARSED, f.from_json(text, f"{schema}, {_MALFORMED} STRING", options))
+        parsed = f.from_json(text, f"{schema}, {_MALFORMED} STRING", options)
+        # Spark copies a deterministic expression into each condition that uses it: values would be parsed several times
+        frame = frame.withColumn(_PARSED, f.when(f.expr(_NOT_DETERMINISTIC), parsed))
         malformed += f" OR {_PARSED} IS NULL OR {_PARSED}.{_MALFORMED} IS NOT NULL"
         names = [field.name for field in frame.schema[_PARSED].dataType.fields if field.name != _MALFORMED]
         fields = [f.col(_PARSED).getField(name).alias(name) for name in names]
@@ -52,7 +55,8 @@ def first_of_each(rows: Any, unique: Mapping[str, Any] | None) -> Any:
 
 
 def _accepted(wrong: str, has_schema: bool) -> str:
-    """A condition that is true, or raises an error that names the record."""
+    """A condition that is true, or raises an error that names the record. Conditions of the query are not evaluated
+    before it, as those that are deterministic may be: `id > 0` would leave out a malformed record."""
     expected = "JSON of the schema (query.schema)" if has_schema else "text in UTF-8"
     place = "concat('The value of ', topic, '-', partition, ' at offset ', offset, ' is not "
-    return f"CASE WHEN {wrong} THEN CAST(raise_error({place}{expected}')) AS BOOLEAN) ELSE true END"
+    return f"CASE WHEN {wrong} THEN CAST(raise_error({place}{expected}')) AS BOOLEAN) ELSE {_NOT_DETERMINISTIC} END"
