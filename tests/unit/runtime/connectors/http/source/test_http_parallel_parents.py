@@ -94,7 +94,8 @@ def test_parents_behind_a_slow_one_are_not_visited_before_it_is_done() -> None:
 
 @pytest.mark.parametrize(("slow", "more"), [("a", {}), ("d", {}), ("a", SINCE)], ids=["a", "d", "cursor"])
 def test_a_restart_reads_again_at_most_the_parents_that_were_open(slow: str, more: Mapping[str, str]) -> None:
-    api, stored, read = Customers(slow=slow), StoredOffsets(), list[SourceRecord]()
+    api, stored = Customers("a", "b", None, "c", "d", "x", "e", "f", "g", slow=slow), StoredOffsets()
+    read: list[SourceRecord] = []
     history = [(0, list(stored.stored))]
     with http_server(api) as server:
         with source(url(server), stored, **config(server, **more)) as task:
