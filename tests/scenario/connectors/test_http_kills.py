@@ -50,7 +50,10 @@ class Orders:
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-def test_no_record_is_lost_when_processes_are_killed(worker: Callable[..., WorkerProcess], broker: KafkaBroker) -> None:
+@pytest.mark.parametrize("in_flight", ["1", "4"])
+def test_no_record_is_lost_when_processes_are_killed(
+    in_flight: str, worker: Callable[..., WorkerProcess], broker: KafkaBroker
+) -> None:
     """Slots and workers are killed while the source goes through the customers and orders are added. Each order
     arrives, those written after the last commit of offsets twice; later polls read none of them again."""
     process, orders, name = worker({"offset.flush.interval.ms": "500"}), Orders(40), unique("http")
@@ -72,6 +75,7 @@ def test_no_record_is_lost_when_processes_are_killed(worker: Callable[..., Worke
             "http.url": f"{server.url}/customers/${{parent.id}}/orders", "http.parameter.since": "${cursor}",
             "http.cursor.pointer": "/id", "http.pagination": "offset", "http.poll.interval.ms": "50",
             "http.parent.url": f"{server.url}/customers", "http.parent.pagination": "offset", "http.retries": "-1",
+            "http.max.in.flight": in_flight,
         })  # fmt: skip
         for victim in ("slot", "worker", "slot", "worker"):
             add_and_await()

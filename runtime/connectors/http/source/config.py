@@ -34,6 +34,7 @@ SCHEMA, SAMPLE = "http.value.schema", "http.value.schema.sample"
 NONE, INFER = "none", "infer"
 MISSING, PARENT_FIELDS = "http.parent.missing", "http.parent.fields"
 SKIP, FAIL = "skip", "fail"
+IN_FLIGHT = "http.max.in.flight"
 
 _URL, *_REQUEST = request_keys(STREAM)
 
@@ -58,6 +59,8 @@ SOURCE_KEYS = ConfigDef(
     choice_key(MISSING, (SKIP, FAIL), SKIP, "What happens if the endpoint responds with 404 or 410 to the request for "
         "the records of a parent, which has been deleted since it was listed: `skip` continues with the next parent, "
         "`fail` fails the task."),
+    number_key(IN_FLIGHT, 1, 1, "Parents whose records are requested at the same time. Requests for the records of one "
+        "parent are sent one after another."),
     ConfigKey(PARENT_FIELDS, ConfigType.LIST, "", Importance.MEDIUM, "Fields of the parent that are added to each "
         "record: `owner.login`, or `repository=name` to give it another name. A record must not have a field of that "
         "name itself.", width=Width.MEDIUM,

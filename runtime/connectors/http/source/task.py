@@ -10,7 +10,7 @@ from concurrent.futures import wait as wait_for
 
 from runtime.api.data.record import SourceRecord
 from runtime.api.task import SourceTask
-from runtime.connectors.http.source.config import stream_settings
+from runtime.connectors.http.source.config import IN_FLIGHT, stream_settings
 from runtime.connectors.http.source.positions import StreamPositions
 from runtime.connectors.http.source.reader import HttpStreamReader
 from runtime.connectors.http.source.records import StreamRecords
@@ -20,8 +20,8 @@ _LONGEST_IDLE = 0.5  # seconds between two polls
 
 
 class HttpSourceTask(SourceTask):
-    """Polls the streams of an API, each with one request at a time. A poll of a stream reads all its pages; the next
-    poll begins after the interval."""
+    """Polls the streams of an API, each with one request at a time, or one for each of some parents. A poll of a stream
+    reads all its pages; the next poll begins after the interval."""
 
     timestamps_are_now = True
     _executor: ThreadPoolExecutor | None = None
@@ -38,7 +38,8 @@ class HttpSourceTask(SourceTask):
 
     def start(self, config: Mapping[str, str]) -> None:
         streams = stream_settings(config)
-        self._executor = ThreadPoolExecutor(len(streams), thread_name_prefix="http-source")
+        threads = sum(settings[IN_FLIGHT] for settings, _ in streams)
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="http-source")
         self._positions = StreamPositions(self.context.offsets, self.context.add_offsets)
         for settings, of_stream in streams:
             reader = HttpStreamReader(settings, of_stream, self._positions, self._executor, self._clock, self._now)
@@ -46,7 +47,7 @@ class HttpSourceTask(SourceTask):
 
     def poll(self) -> Sequence[SourceRecord] | None:
         records = self._advance()
-        waiting = [reader.response for reader, _ in self._streams if reader.response is not None]
+        waiting = [response for reader, _ in self._streams for response in reader.responses]
         if records is None and waiting:
             wait_for(waiting, _WAIT, FIRST_COMPLETED)
             records = self._advance()

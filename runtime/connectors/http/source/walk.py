@@ -1,7 +1,8 @@
 """The way of a poll through the pages of a stream, and before that through those of its parents.
 
-The parents are walked like the stream itself: each level has its own position, and a parent is done when its children
-have been read. So the positions of all levels say where to continue, after a restart too.
+The parents are walked like the stream itself: each level has its own position, and a parent is done when its children,
+and those of the parents before it, have been read. So the positions of all levels say where to continue, after a
+restart too. The children of some parents that follow one another on a page are read at the same time.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from runtime.api.errors import ConnectError
 from runtime.api.task import Partition
 from runtime.connectors.http.endpoint import HttpReply
-from runtime.connectors.http.source.pages import JsonPage, PageRequest, PageToken, Values
+from runtime.connectors.http.source.level import Level
+from runtime.connectors.http.source.pages import JsonPage, PageRequest
 from runtime.connectors.http.source.positions import StreamPositions
 from runtime.connectors.http.source.stream import Stream, parent_values
 from runtime.connectors.http.source.traversal import Traversal
@@ -30,140 +31,54 @@ class StreamRows(NamedTuple):
     parents: list[Any]
 
 
-class _Circle:
-    """Finds pages that lead back to an earlier one, however large the circle (Brent's algorithm)."""
-
-    def __init__(self) -> None:
-        self._kept: PageToken = None
-        self._steps, self._limit = 0, 1
-
-    def check(self, now: PageToken, page: JsonPage) -> None:
-        """ConnectError if the page behind the page at `now` has been read before in this poll."""
-        if page.next is None or page.last:
-            return
-        if page.next in (now, self._kept):
-            raise ConnectError(f"The response names a page as the next one that was read before: {page.next}")
-        self._steps += 1
-        if self._steps == self._limit:
-            self._kept, self._steps, self._limit = page.next, 0, self._limit * 2
-
-
-class _Level:
-    """The reading of one stream for one parent."""
-
-    def __init__(self, stream: Stream, values: Values, positions: StreamPositions, now: dt.datetime) -> None:
-        self.stream, self.values = stream, values
-        self.partition = stream.partition(values)
-        self._positions = positions
-        self._limit = stream.slices.limit(now) if stream.slices else now
-        at = stream.beginning(positions.offset(self.partition))
-        opened = stream.opened(at, self._limit)
-        self.at, self.ended = opened or at, opened is None
-        self.page: JsonPage | None = None
-        self.opened: tuple[str, Mapping[str, str]] | None = None  # the first page of this poll
-        self._circle = _Circle()
-
-    def request(self) -> PageRequest:
-        return self.stream.pagination.request({**self.values, **self.stream.values(self.at)}, self.at.page)
-
-    @property
-    def row(self) -> Any:
-        """The next record."""
-        assert self.page is not None
-        return self.page.records[self.at.records]
-
-    def open(self, page: JsonPage) -> None:
-        if self.at.page is None:  # of a poll or of a time slice
-            self._circle = _Circle()
-        self._circle.check(self.at.page, page)
-        self.page = page
-        if self.at.records >= len(page.records):
-            self._turn()
-            self._positions.moved(self.partition, self.at.offset())
-
-    def take(self, limit: int) -> tuple[list[Any], list[Traversal]]:
-        """The next records and the positions after them, which become their offsets."""
-        rows, positions = self._take(limit)
-        self._positions.reached(self.partition, self.at.offset())
-        return rows, positions
-
-    def _take(self, limit: int) -> tuple[list[Any], list[Traversal]]:
-        """The position after the last record of a page is the beginning of the next page or poll."""
-        assert self.page is not None
-        rows = self.page.records[self.at.records : self.at.records + limit]
-        positions = []
-        for n, row in enumerate(rows, self.at.records + 1):
-            self.at = self.at._replace(records=n, next_cursor=self.stream.cursor_of(row, self.at.next_cursor))
-            positions.append(self.at)
-        if self.at.records >= len(self.page.records):
-            self._turn()
-            positions[-1] = self.at
-        return rows, positions
-
-    def done(self) -> None:
-        """The children of the next record have been read."""
-        self._take(1)
-        self._positions.moved(self.partition, self.at.offset())
-
-    def abandon(self) -> None:
-        """The endpoint has no records for the parent any more."""
-        self.at, self.page, self.ended = self.stream.given_up(self.at), None, True
-        self._positions.moved(self.partition, self.at.offset())
-
-    def _turn(self) -> None:
-        assert self.page is not None
-        self.at, self.ended = self.stream.after_page(self.at, self.page, self._limit)
-        self.page = None
-
-
 class Walk:
-    """Polls of a stream, one after another. After begin(), alternate request() and receive() while `needs_page`, and
-    take(), until it has `ended`."""
+    """Polls of a stream, one after another. After begin(), send request() for each level that is `waiting`, hand the
+    responses to receive(), and take() the records, until the poll has `ended`."""
 
     def __init__(
-        self, stream: Stream, positions: StreamPositions, clean: Callable[[str], str], now: Callable[[], dt.datetime]
+        self,
+        stream: Stream,
+        positions: StreamPositions,
+        clean: Callable[[str], str],
+        now: Callable[[], dt.datetime],
+        open_parents: int = 1,
     ) -> None:
-        """`clean` removes credentials from the URLs of pages, which become offsets; `now` ends the last time slice.
-        Raises ConnectError for an offset that does not fit the stream."""
+        """`clean` removes credentials from the URLs of pages, which become offsets; `now` ends the last time slice;
+        `open_parents`: how many may be open at a time. Raises ConnectError for an offset that does not fit the
+        stream."""
         self._stream, self._positions, self._clean, self._now = stream, positions, clean, now
-        self._ancestry = stream.ancestry
-        self._levels: list[_Level] = []
+        self._ancestry, self._open_parents = stream.ancestry, open_parents
+        self._above: list[Level] = []  # of the ancestors
+        self._reading: list[Level | None] = []  # of the stream, for consecutive parents; None: a parent without records
         self._conditions: dict[str, Mapping[str, str]] = {}
         self._outermost()
 
     def begin(self) -> None:
         """Starts a poll, which ends at once if no time slice has passed since the last one."""
-        self._levels = [self._outermost()]
+        self._push(self._outermost())
         self._settle()
 
-    def _outermost(self) -> _Level:
-        return _Level(self._ancestry[0], {}, self._positions, self._now())
+    def _outermost(self) -> Level:
+        return Level(self._ancestry[0], [], {}, self._positions, self._now())
 
     @property
     def ended(self) -> bool:
         """Whether the poll has been read to its end."""
-        return not self._levels
+        return not self._above and not self._reading
 
     @property
-    def is_child(self) -> bool:
-        """Whether the next page is that of a record of another stream."""
-        return len(self._levels) > 1
+    def waiting(self) -> list[Level]:
+        """The levels whose next page has not been read yet, in the order of their parents."""
+        return [level for level in self._reading or self._above[-1:] if level is not None and level.waits]
 
-    @property
-    def needs_page(self) -> bool:
-        """Whether the next records are on a page that has not been read yet."""
-        return bool(self._levels) and self._levels[-1].page is None
-
-    def request(self) -> tuple[PageRequest, Mapping[str, str]]:
+    def request(self, level: Level) -> tuple[PageRequest, Mapping[str, str]]:
         """The request for the next page, and headers that ask whether it has changed."""
-        level = self._levels[-1]
         request = level.request()
         first = level.at.page is None and request.body is None and level.stream is self._stream
         return request, self._conditions.get(request.url, {}) if first else {}
 
-    def receive(self, reply: HttpReply, url: str) -> None:
+    def receive(self, level: Level, reply: HttpReply, url: str) -> None:
         """The response to the request."""
-        level = self._levels[-1]
         if reply.status == 304:
             level.open(JsonPage([], None))
         else:
@@ -174,57 +89,79 @@ class Walk:
             self._load_children(level)
         self._settle()
 
-    def vanished(self) -> None:
+    def vanished(self, level: Level) -> None:
         """The endpoint has responded that the parent, or its records, do not exist."""
-        self._levels[-1].abandon()
+        level.abandon()
         self._settle()
 
-    def take(self, limit: int) -> StreamRows:
-        """The next records, at least one."""
-        level = self._levels[-1]
-        parents = [above.row for above in self._levels[:-1]]
+    def take(self, limit: int) -> StreamRows | None:
+        """The next records of the first parent of which some have arrived; None if there are none."""
+        level = next((level for level in self._reading if level is not None and level.page is not None), None)
+        if level is None:
+            return None
         rows, positions = level.take(limit)
         self._settle()
-        return StreamRows(level.partition, rows, positions, parents)
+        return StreamRows(level.partition, rows, positions, level.parents)
 
     def _settle(self) -> None:
-        """Moves to the next page to request, or to the next records, or to the end of the poll."""
-        while self._levels:
-            level = self._levels[-1]
-            if level.ended:
-                self._leave(level)
-            elif level.page is None or level.stream is self._stream:
-                return
-            else:
-                self._enter(level)
+        """Moves to the next pages to request, or to the next records, or to the end of the poll."""
+        while self._close() or self._open():
+            pass
 
-    def _leave(self, level: _Level) -> None:
-        kept = level.stream is self._stream and level.stream.slices is None
-        if kept and level.opened is not None and level.opened[1]:
-            self._conditions.pop(level.opened[0], None)
-            self._conditions[level.opened[0]] = level.opened[1]
-            if len(self._conditions) > _MOST_CONDITIONS:
-                del self._conditions[next(iter(self._conditions))]
-        self._levels.pop()
-        if self._levels:
-            self._levels[-1].done()
-
-    def _enter(self, level: _Level) -> None:
-        """Begins the records of the next parent. A parent without a value for a placeholder has none."""
-        child = self._ancestry[len(self._levels)]
-        values = parent_values(child.names, [upper.row for upper in self._levels])
-        if values is None:
-            level.done()
+    def _close(self) -> bool:
+        """Closes the innermost level if it has ended, that of the first parent. The parent is done then."""
+        if self._reading:
+            level = self._reading[0]
+            if level is not None and not level.ended:
+                return False
+            self._keep_conditions(level)
+            del self._reading[0]
+        elif self._above and self._above[-1].ended:
+            self._above.pop()
         else:
-            self._levels.append(_Level(child, values, self._positions, self._now()))
+            return False
+        if self._above:
+            self._above[-1].done()
+        return True
 
-    def _load_children(self, level: _Level) -> None:
+    def _open(self) -> bool:
+        """Opens the level of the next parent on the page, unless enough of them are open. A parent without a value for
+        a placeholder has no records. Of parents with the same values, one after another is read."""
+        if not self._above or len(self._reading) == self._open_parents:
+            return False
+        parent, child = self._above[-1], self._ancestry[len(self._above)]
+        place = parent.at.records + len(self._reading)
+        if parent.page is None or place >= len(parent.page.records):
+            return False
+        rows = [*parent.parents, parent.page.records[place]]
+        values = parent_values(child.names, rows)
+        if values is None:
+            self._reading.append(None)
+            return True
+        partition = child.partition(values)
+        if any(level is not None and level.partition == partition for level in self._reading):
+            return False
+        self._push(Level(child, rows, values, self._positions, self._now()))
+        return True
+
+    def _push(self, level: Level) -> None:
+        (self._reading if level.stream is self._stream else self._above).append(level)
+
+    def _keep_conditions(self, level: Level | None) -> None:
+        if level is None or level.opened is None or not level.opened[1] or self._stream.slices is not None:
+            return
+        self._conditions.pop(level.opened[0], None)
+        self._conditions[level.opened[0]] = level.opened[1]
+        if len(self._conditions) > _MOST_CONDITIONS:
+            del self._conditions[next(iter(self._conditions))]
+
+    def _load_children(self, level: Level) -> None:
         """Reads the offsets of all children of a page at once."""
         if level.page is None or level.stream is self._stream:
             return
-        child = self._ancestry[len(self._levels)]
-        above = [upper.row for upper in self._levels[:-1]]
-        values = [parent_values(child.names, [*above, row]) for row in level.page.records[level.at.records :]]
+        child = self._ancestry[len(self._above)]
+        rows = level.page.records[level.at.records :]
+        values = [parent_values(child.names, [*level.parents, row]) for row in rows]
         self._positions.load([child.partition(of_row) for of_row in values if of_row is not None])
 
 

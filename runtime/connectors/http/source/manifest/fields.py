@@ -86,6 +86,7 @@ STREAM: Mapping[str, ManifestField] = {
     "schema_sample": ManifestField("http.value.schema.sample"),
     "parent.missing": ManifestField("http.parent.missing"),
     "parent.fields": ManifestField("http.parent.fields"),
+    "parent.max_in_flight": ManifestField("http.max.in.flight"),
 }
 """Of a stream."""
 

@@ -40,7 +40,7 @@ streams:
     topic: github.issues
     path: repos/${parent.owner.login}/${parent.name}/issues
     primary_key: [repository, number]
-    parent: {stream: repositories, missing: fail, fields: [repository=name]}
+    parent: {stream: repositories, missing: fail, fields: [repository=name], max_in_flight: 4}
     pagination: {type: link}
     records: /items
     schema: infer
@@ -87,7 +87,8 @@ FLAT = {
     "issues": {
         **TOP, **ISSUES, **INTERVAL, "http.stream": "issues", "topic": "github.issues",
         "http.key.pointer": "/repository,/number", "http.value.schema": "infer", "http.value.schema.sample": "10",
-        "http.parent.missing": "fail", "http.parent.fields": "repository=name", **under("http.parent.", LISTED),
+        "http.parent.missing": "fail", "http.parent.fields": "repository=name", "http.max.in.flight": "4",
+        **under("http.parent.", LISTED),
     },
     "reactions": {
         **TOP, **DEFAULTS, **INTERVAL, "http.stream": "reactions", "topic": "reactions",
