@@ -1,7 +1,32 @@
 """Entry point of `python -m runtime`."""
 
+import errno
+import os
 import sys
 
 from runtime.main import main
 
-sys.exit(main(sys.argv[1:]))
+_BROKEN_PIPE = 141
+_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO)
+
+
+def entry() -> int:
+    """Runs the command. A standard output that takes no more is one line on standard error, or none if its reader has
+    closed it (`headrace plugin list | head -1`)."""
+    try:
+        code = main(sys.argv[1:])
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except OSError as error:
+        if error.filename is not None or error.errno not in _OUTPUT:
+            raise
+        code = _BROKEN_PIPE if isinstance(error, BrokenPipeError) else 1
+        if code != _BROKEN_PIPE:
+            print(f"headrace: standard output: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python flushes it at exit
+        return code
+
+
+if __name__ == "__main__":
+    sys.exit(entry())

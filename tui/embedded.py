@@ -29,7 +29,7 @@ def exec_runtime(words: Sequence[str]) -> NoReturn:
         check_installed()
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execv(sys.executable, [sys.executable, "-m", "runtime", *words])
+    os.execv(sys.executable, _command(words))
 
 
 class Embedded(NamedTuple):
@@ -64,14 +64,19 @@ def brokers_of(url: str) -> str:
     """The bootstrap servers of the embedded cluster if its worker has this URL and runs, otherwise empty."""
     if any(find_spec(package) is None for package in RUNTIME_PACKAGES):
         return ""
-    words = [sys.executable, "-m", "runtime", "embedded", "status", "--json"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    words = ["embedded", "status", "--json"]
+    done = subprocess.run(_command(words), capture_output=True, text=True, check=False)
     try:
         response = json.loads(done.stdout)
         same = _port(response["url"]) == _port(url) and urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
         return str(response["bootstrap"]) if same else ""
     except (ValueError, KeyError, TypeError):
         return ""
+
+
+def _command(words: Sequence[str]) -> list[str]:
+    """The runtime's command line. `-P`: modules are not searched in the current folder, which others may write to."""
+    return [sys.executable, "-P", "-m", "runtime", *words]
 
 
 def _port(url: str) -> int | None:
@@ -88,7 +93,7 @@ def _output(process: subprocess.Popen[str], doing: str, quiet: float) -> str:
 
 def _runtime(words: Sequence[str], doing: str = "", quiet: float = 0.0) -> str:
     """The output of the command; `doing` is printed if the command takes longer than `quiet` seconds."""
-    with subprocess.Popen([sys.executable, "-m", "runtime", *words], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(_command(words), stdout=subprocess.PIPE, text=True) as process:
         try:
             output = _output(process, doing, quiet)
         except BaseException:

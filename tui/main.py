@@ -68,6 +68,7 @@ def _open_streams() -> None:
             if (given := os.open(os.devnull, flags)) != number:
                 os.dup2(given, number)
                 os.close(given)
+            os.set_inheritable(number, True)  # for the runtime, which replaces this process
             setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - a stream
 
 

@@ -1,9 +1,9 @@
-"""Reads Java's .properties format, for worker and connector files."""
+"""Java's .properties format: reads worker and connector files, writes those of the processes that the worker starts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
@@ -103,3 +103,19 @@ def _unescape(text: str) -> str:
             out.append(_ESCAPES.get(text[i + 1], text[i + 1]))
             i += 2
     return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def dump(properties: Mapping[str, object]) -> str:
+    """The text of a file, in ASCII: Java reads ISO 8859-1, Headrace UTF-8."""
+    return "".join(f"{_escaped(key)}={_escaped(str(value))}\n" for key, value in properties.items())
+
+
+def _escaped(text: str) -> str:
+    """Escaped for a Java properties file."""
+    special = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", " ": "\\ ", "=": "\\=", ":": "\\:"}
+    return "".join(special.get(char, char) if char.isascii() else _unicode_escape(char) for char in text)
+
+
+def _unicode_escape(char: str) -> str:
+    units = char.encode("utf-16-be")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

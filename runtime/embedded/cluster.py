@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from runtime.embedded.state import ClusterPhase, ClusterState, StateFolder
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
 from runtime.system.locks import HeldLock, LockHeldError, exclusive
+from runtime.system.python_process import module_command
 
 Report = Callable[[str], None]
 
@@ -136,7 +136,7 @@ class EmbeddedCluster:
         raise StartError("another process is starting the embedded cluster, but has not finished in time")
 
     def _spawn(self, wanted: WantedPorts) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "runtime.embedded", "run", "--detached", *wanted.options()]
+        command = module_command("runtime.embedded", "run", "--detached", *wanted.options())
         return spawn(command, self._state.log, ends_with_us=False)
 
     def _wait_ready(self, starter: subprocess.Popen[bytes] | None, printed: int) -> ClusterState:

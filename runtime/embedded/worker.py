@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import http.client
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from runtime.config.properties import dump
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.service import Service
+from runtime.system.python_process import module_command
 
 GROUP = "headrace-embedded"
 
@@ -63,7 +64,7 @@ class EmbeddedWorker(Service):
     def _prepare(self) -> list[str]:
         self.config.plugins.mkdir(parents=True, exist_ok=True)
         self.config.properties.write_text(worker_properties(self.config))
-        return [sys.executable, "-m", "runtime", "worker", "distributed", str(self.config.properties)]
+        return module_command("runtime", "worker", "distributed", str(self.config.properties))
 
 
 def worker_properties(config: EmbeddedWorkerConfig) -> str:
@@ -87,4 +88,4 @@ def worker_properties(config: EmbeddedWorkerConfig) -> str:
         "offset.flush.interval.ms": "1000",
         "plugin.path": str(config.plugins),
     }
-    return "".join(f"{key}={value}\n" for key, value in settings.items())
+    return dump(settings)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -14,6 +13,7 @@ from runtime.host.port import CALL_TIMEOUT, HostError, HostRequestError, Unknown
 from runtime.host.settings import HostSettings
 from runtime.logs.formats import OutputLines, Scrub
 from runtime.system import frames
+from runtime.system.python_process import module_command
 
 _output = logging.getLogger("runtime.host.output")
 
@@ -42,7 +42,7 @@ class Child:
     async def spawn(cls, settings: HostSettings, on_event: Callable[[Event], None], scrub: Scrub = str) -> Child:
         """Start the process and send its settings; returns before the process is ready."""
         pipe = asyncio.subprocess.PIPE
-        command = (sys.executable, "-m", "runtime.host.server")
+        command = module_command("runtime.host.server")
         process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
         child = cls(process, on_event, scrub)
         child._send(asdict(settings))

@@ -90,6 +90,18 @@ def test_another_user_cannot_connect_to_any_socket(processes: Mapping[int, str])
     assert attack.returncode == 0, f"reached {attack.stderr}"
 
 
+def test_no_python_process_imports_from_the_current_folder(processes: Mapping[int, str]) -> None:
+    """Another user may have put a `random.py` into the folder in which the worker was started."""
+    started = {pid: line for pid, line in processes.items() if "python" in line.split(" ", 1)[0] and "runtime" in line}
+    unsafe = [line for pid, line in started.items() if " -P " not in line and not _has_safe_path(pid)]
+    assert len(started) > 3, "plugin host, driver, daemon and slots"
+    assert unsafe == [line for line in started.values() if "worker distributed" in line], "the tests start the worker"
+
+
+def _has_safe_path(pid: int) -> bool:
+    return b"PYTHONSAFEPATH=1" in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+
+
 def _has_slot(worker: int) -> bool:
     """Whether Spark's daemon has forked a slot."""
     daemons = [pid for pid in children(worker) if "runtime.engine.driver.daemon" in command_line(pid)]

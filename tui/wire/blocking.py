@@ -6,26 +6,25 @@ httpx is not used: importing it and creating a client takes longer (0.11 s) than
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import AsyncGenerator
 from typing import Any
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult
 
 from tui.client.calls import ApiCall
-from tui.errors import NotFound, refusal
+from tui.errors import NotFound, UsageError, refusal
 from tui.wire.connection import Connection
 from tui.wire.endpoint import (
     IDLE_SECONDS,
     SILENCE_TIMEOUT,
     Endpoint,
-    basic_credentials,
     body_decoder,
     decode,
     encode,
     tls_context,
 )
 from tui.wire.limits import TooLarge
+from tui.wire.proxy import credentials, proxy_of
 
 
 class BlockingTransport:
@@ -37,8 +36,9 @@ class BlockingTransport:
         self._headers = {"Host": _host(endpoint.parts), **endpoint.identification()}
         self._connection: Connection | None = None
         self._prefix, self._reused, self._used_at = "", False, 0.0
+        self._proxy = _plain(proxy_of(endpoint))
         if endpoint.parts.scheme == "http":
-            self._headers |= _proxy_headers(proxy_of(endpoint))
+            self._headers |= credentials(self._proxy)
 
     async def send(self, call: ApiCall) -> Any:
         headers = {**self._headers, **dict(call.headers)}
@@ -110,7 +110,7 @@ class BlockingTransport:
         self._reused = self._connection is not None
         if self._connection is None:
             try:
-                self._connection, self._prefix = _connection(self.endpoint)
+                self._connection, self._prefix = _connection(self.endpoint, self._proxy)
             except TimeoutError as error:
                 raise self.endpoint.no_connection() from error
             except OSError as error:
@@ -129,23 +129,30 @@ class BlockingTransport:
         self._drop()
 
 
-def _connection(endpoint: Endpoint) -> tuple[Connection, str]:
+def _connection(endpoint: Endpoint, proxy: SplitResult | None) -> tuple[Connection, str]:
     """An open connection, and the prefix of paths in its request lines."""
-    parts, proxy = endpoint.parts, proxy_of(endpoint)
+    parts = endpoint.parts
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     context = tls_context(endpoint) if parts.scheme == "https" else None
-    near = (proxy.hostname or "", proxy.port or 8080) if proxy else (host, port)
+    near = (proxy.hostname or "", proxy.port or 80) if proxy else (host, port)
     connection = Connection(near, endpoint.connect_timeout, endpoint.sizes)
     if context is None:
         return connection, f"http://{_host(parts)}" if proxy else ""
     try:
         if proxy:
-            connection.tunnel(host, port, _proxy_headers(proxy))
+            connection.tunnel(host, port, credentials(proxy))
         connection.secure(context, host)
     except OSError:
         connection.close()
         raise
     return connection, ""
+
+
+def _plain(proxy: SplitResult | None) -> SplitResult | None:
+    """The proxy, to which the connection is not encrypted. Raises UsageError for others."""
+    if proxy is not None and proxy.scheme == "https":
+        raise UsageError("scripts cannot use a proxy of type https", "use its http port")
+    return proxy
 
 
 def _host(parts: SplitResult) -> str:
@@ -164,29 +171,6 @@ def _line(connection: Connection, end: float | None) -> str | None:
             return None
         raise
     return raw.decode("utf-8", "replace").rstrip("\r\n") if raw else None
-
-
-def proxy_of(endpoint: Endpoint) -> SplitResult | None:
-    """The context's proxy, or the environment's for this host, chosen as curl and httpx do."""
-    if endpoint.proxy:
-        return None if endpoint.proxy == "none" else _parts(endpoint.proxy)
-    if endpoint.is_local or not any(name.lower().endswith("_proxy") for name in os.environ):
-        return None
-    from urllib.request import getproxies, proxy_bypass
-
-    proxies = getproxies()
-    proxy = proxies.get(endpoint.parts.scheme) or proxies.get("all")
-    return None if not proxy or proxy_bypass(endpoint.parts.hostname or "") else _parts(proxy)
-
-
-def _parts(url: str) -> SplitResult:
-    return urlsplit(url if "://" in url else f"http://{url}")
-
-
-def _proxy_headers(proxy: SplitResult | None) -> dict[str, str]:
-    if proxy is None or not proxy.username:
-        return {}
-    return {"Proxy-Authorization": basic_credentials(unquote(proxy.username), unquote(proxy.password or ""))}
 
 
 def _words(error: Exception) -> str:

@@ -19,6 +19,7 @@ from tui.errors import NotFound, refusal
 from tui.wire import limits
 from tui.wire.endpoint import IDLE_SECONDS, SILENCE_TIMEOUT, Endpoint, body_decoder, decode, encode, tls_context
 from tui.wire.list_decoder import ListDecoder
+from tui.wire.proxy import proxy_of
 
 # Without this httpx imports its command line (click, pygments), which delays the first paint.
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # prevents the import
@@ -33,6 +34,7 @@ class AsyncTransport:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint, self.url = endpoint, endpoint.url
+        proxy = proxy_of(endpoint)
         self._lists = ListDecoder(lambda body: decode(200, body, _loads))
         self._client = httpx.AsyncClient(
             base_url=endpoint.url.rstrip("/"),
@@ -41,8 +43,8 @@ class AsyncTransport:
             # Loading the certificates takes 20 ms, and only TLS needs them.
             verify=tls_context(endpoint) if endpoint.parts.scheme == "https" else False,
             limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
-            trust_env=not endpoint.is_local and not endpoint.proxy,
-            proxy=None if endpoint.proxy in ("", "none") else endpoint.proxy,
+            trust_env=False,
+            proxy=None if proxy is None else proxy.geturl(),
         )
 
     async def send(self, call: ApiCall) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from runtime.config.properties import dump
 from runtime.embedded.errors import StartError
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.service import Service
@@ -187,6 +188,9 @@ class Broker(Service):
         return True
 
     def _prepare(self) -> list[str]:
+        if "," in str(self.config.data):
+            raise StartError(f"Kafka cannot store its data in {self.config.data}: set XDG_STATE_HOME to a folder whose "
+                             "path has no comma")  # fmt: skip
         self.config.properties.write_text(server_properties(self.config))
         folder = jars.fetch("broker", BROKER, self._java)
         self._archive = ClassArchive(self._java, folder)
@@ -248,4 +252,4 @@ def server_properties(config: BrokerConfig) -> str:
         "log.cleaner.dedupe.buffer.size": 16 * 1024 * 1024,
         **config.settings,
     }
-    return "".join(f"{key}={value}\n" for key, value in settings.items())
+    return dump(settings)

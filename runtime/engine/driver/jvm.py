@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from runtime.config.properties import dump
 from runtime.config.spark_cluster import is_local
 from runtime.java.jvm.java import SHARED_PAGES
 
@@ -140,19 +141,8 @@ def write_properties(folder: Path, properties: Mapping[str, str]) -> Path:
     """Spark's properties for spark-submit. They may hold secrets and so are not passed as arguments."""
     path = folder / "spark.properties"
     path.touch(mode=0o600)
-    path.write_text("".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in properties.items()))
+    path.write_text(dump(properties))
     return path
-
-
-def _escaped(text: str) -> str:
-    """Escaped for a Java properties file."""
-    special = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", " ": "\\ ", "=": "\\=", ":": "\\:"}
-    return "".join(special.get(char, char) if char.isascii() else _unicode_escape(char) for char in text)
-
-
-def _unicode_escape(char: str) -> str:
-    units = char.encode("utf-16-be")
-    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
 
 
 def environment(conf: Mapping[str, str], local: bool) -> dict[str, str]:
@@ -162,5 +152,6 @@ def environment(conf: Mapping[str, str], local: bool) -> dict[str, str]:
     return {
         "PYSPARK_PYTHON": sys.executable if local or not python else python,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONSAFEPATH": "1",  # as the driver itself: see python_process.py
         "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
     }

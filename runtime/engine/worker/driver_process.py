@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 
@@ -16,6 +15,7 @@ from runtime.engine.protocol.messages import FromDriver, SlotsMessage
 from runtime.engine.protocol.settings import DriverSettings
 from runtime.logs.formats import OutputLines
 from runtime.model.executor_size import ExecutorSize
+from runtime.system.python_process import module_command
 
 Report = Callable[[FromDriver], None]
 Line = Callable[[str], None]
@@ -43,9 +43,7 @@ class DriverProcess:
     async def start(self) -> None:
         """Start the process. OSError if that fails."""
         process = self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "runtime.engine.driver.driver",
+            *module_command("runtime.engine.driver.driver"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

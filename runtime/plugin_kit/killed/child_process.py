@@ -20,6 +20,7 @@ from typing import TextIO
 from runtime.model.task_spec import TaskSpec
 from runtime.plugin_kit.conformance.outcome import CheckFailed
 from runtime.system.processes import OwnProcess
+from runtime.system.python_process import INTERPRETER
 
 
 class TaskOutput:
@@ -62,7 +63,7 @@ class ForkServer:
     """A process that runs fork_server.main(), one task after another."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-c", "from runtime.plugin_kit.killed.fork_server import main; main()"]
+        command = [*INTERPRETER, "-c", "from runtime.plugin_kit.killed.fork_server import main; main()"]
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
         self._task = TaskOutput()

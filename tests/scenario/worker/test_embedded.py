@@ -26,7 +26,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def embedded(tmp_path: Path) -> Iterator[EmbeddedCommands]:
-    commands = EmbeddedCommands(tmp_path)
+    """In a folder whose path needs escapes in properties files."""
+    commands = EmbeddedCommands(tmp_path / 'Zoë "x" \\n 日本')
     yield commands
     commands.run("down")
 

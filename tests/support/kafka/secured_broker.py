@@ -177,7 +177,7 @@ def _secured(plain: str, secured: str, tokens: str, certificates: str, controlle
             f"{_PLAIN} {' '.join(map(_password, (*USERS, ADMINISTRATOR)))};"
         ),
         **{f"listener.name.sasl_ssl.{mechanism.lower()}.sasl.jaas.config": f"{_MODULE};" for mechanism in SCRAM},
-        **{f"listener.name.{name}.{k}": _escaped(v) for name in ("sasl_ssl", "ssl") for k, v in stores.items()},
+        **{f"listener.name.{name}.{k}": v for name in ("sasl_ssl", "ssl") for k, v in stores.items()},
         "listener.name.sasl_ssl.ssl.client.auth": "required",
         "listener.name.ssl.ssl.client.auth": "required",
         "ssl.principal.mapping.rules": f"RULE:^.*$/{ADMINISTRATOR}/",
@@ -187,11 +187,6 @@ def _secured(plain: str, secured: str, tokens: str, certificates: str, controlle
 def of_properties_file(properties: Mapping[str, str]) -> dict[str, str]:
     """These properties with their values escaped for a properties file."""
     return {k: v.replace("\\", "\\\\").replace("\n", "\\n") for k, v in properties.items()}
-
-
-def _escaped(value: str) -> str:
-    """A value of a properties file."""
-    return value.replace("\\", "\\\\").encode("ascii", "backslashreplace").decode().replace("\\x", "\\u00")
 
 
 def _password(user: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -40,3 +42,15 @@ def test_a_running_cluster_is_not_announced(runtime: Path, capsys: pytest.Captur
     put(runtime, "exit 3")
     with pytest.raises(HeadraceError, match="failed"):
         embedded.attach()
+
+
+def test_the_runtime_imports_nothing_from_the_current_folder(tmp_path: Path) -> None:
+    """Another user may have put the files there, such as in /tmp."""
+    (tmp_path / "runtime").mkdir()
+    for stranger in ("runtime/__init__.py", "runtime/__main__.py", "random.py"):
+        (tmp_path / stranger).write_text("print('the stranger runs')")
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "tui.main", "embedded", "status"], cwd=tmp_path, capture_output=True, text=True,
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path)}, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (5, ""), done.stderr

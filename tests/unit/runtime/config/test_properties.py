@@ -52,3 +52,10 @@ def test_a_file_in_latin_1(tmp_path: Path) -> None:
     assert properties.load(file) == {"topic": "grün"}
     file.write_bytes("topic=grün".encode("latin-1"))
     assert properties.load(file) == {"topic": "grün"}
+
+
+def test_what_is_dumped_is_read_again() -> None:
+    values = {"log.dirs": '/home/Zoë "x"\\n/ 日本 😀', "a b=c:d": " blank at the start", "line\nbreak": "1\r\n2\t"}
+    text = properties.dump(values)
+    assert text.isascii(), "Java reads ISO 8859-1"
+    assert properties.parse(text) == values
