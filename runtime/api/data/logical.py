@@ -29,7 +29,8 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _EPOCH_DAY = _EPOCH.toordinal()
 _DAY_MS = 86_400_000
 _MS = dt.timedelta(milliseconds=1)
-_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""Computes without rounding."""
 _SCALE = re.compile(r"[+-]?\d{1,19}\Z")
 
 
@@ -65,7 +66,7 @@ def decimal_to_bytes(schema: Schema, value: Decimal) -> bytes:
     if actual != scale:
         raise DataError(f"Decimal value has mismatching scale for given Decimal schema. Schema has scale {scale}, "
                         f"value has scale {actual}.")  # fmt: skip
-    unscaled = int(value.scaleb(scale, _EXACT))
+    unscaled = int(value.scaleb(scale, EXACT))
     return unscaled.to_bytes((8 + (unscaled if unscaled >= 0 else -1 - unscaled).bit_length()) // 8, "big", signed=True)
 
 
@@ -76,7 +77,7 @@ def decimal_from_bytes(schema: Schema, data: bytes) -> Decimal:
 
 def decimal_of(unscaled: int, scale: int) -> Decimal:
     """unscaled × 10^-scale, with exactly this scale."""
-    return Decimal(unscaled).scaleb(-scale, _EXACT)
+    return Decimal(unscaled).scaleb(-scale, EXACT)
 
 
 def to_plain(schema: Schema, value: Any) -> Any:

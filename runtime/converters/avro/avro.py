@@ -63,7 +63,7 @@ class AvroFormat(Format):
     def decoder(self, schema: RegisteredSchema, path: Sequence[int]) -> AvroDecoder:
         document, named = json.loads(schema.text), [json.loads(text) for text in schema.references.values()]
         connect, convert = connect_schema(document, named, self._meta)
-        codec = UnionCodec()
+        codec = UnionCodec(defaults=False)
         for other in named:
             codec.parse(other)
         parsed = codec.parse(document)

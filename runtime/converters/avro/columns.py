@@ -95,8 +95,9 @@ def column_reader(parsed: Avro) -> AvroColumnReader | None:
 
 
 def column_writer(schema: Schema, parsed: Avro) -> AvroColumnWriter | None:
-    """A writer for structs of a schema that fastavro has parsed; None if pyruhvro is not installed."""
-    return AvroColumnWriter(schema, _text(parsed)) if _installed() and schema.fields else None
+    """A writer for structs of a schema that fastavro has parsed; None for a union with null, or if pyruhvro is not
+    installed."""
+    return AvroColumnWriter(schema, _text(parsed)) if _installed() and schema.fields and type(parsed) is dict else None
 
 
 def _installed() -> bool:

@@ -44,7 +44,9 @@ def default_json(schema: Schema, value: Any) -> Any:
     if schema.type is Type.ARRAY:
         return [default_json(schema.element(), element) for element in value]
     if schema.type is Type.MAP:
-        return {str(key): default_json(schema.element(), element) for key, element in value.items()}
+        if schema.key().type is not Type.STRING or schema.key().optional:
+            return [[default_json(schema.key(), k), default_json(schema.element(), v)] for k, v in value.items()]
+        return {key: default_json(schema.element(), element) for key, element in value.items()}
     if schema.type is Type.STRUCT:
         return {field.name: default_json(field.schema, value.get(field.name)) for field in schema.fields}
     return value
@@ -64,7 +66,14 @@ def default_value(schema: Schema, value: Any) -> Any:
     if schema.type is Type.ARRAY:
         return [default_value(schema.element(), element) for element in value]
     if schema.type is Type.MAP:
-        return {key: default_value(schema.element(), element) for key, element in value.items()}
+        return {default_value(schema.key(), k): default_value(schema.element(), v) for k, v in _entries(value)}
     if schema.type is Type.STRUCT:
         return {field.name: default_value(field.schema, value.get(field.name)) for field in schema.fields}
     return float(value) if schema.type in (Type.FLOAT32, Type.FLOAT64) else value
+
+
+def _entries(value: Any) -> list[tuple[Any, Any]]:
+    """Keys and values of a map, which is an object, or an array of pairs or records if the keys are not texts."""
+    if isinstance(value, dict):
+        return list(value.items())
+    return [(entry["key"], entry["value"]) if isinstance(entry, dict) else tuple(entry) for entry in value]

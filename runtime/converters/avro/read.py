@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
+from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_from_bytes, decimal_schema
 from runtime.api.data.schema import STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import DataError
 from runtime.converters.avro.defaults import default_value
 from runtime.converters.avro.names import ENUM, FIXED_SIZE, UNION, Avro, branch_names, is_null, space_of, type_name
-from runtime.converters.avro.schema import ENTRY, NAMESPACE, UNNAMED
+from runtime.converters.avro.schema import DECIMAL_TYPE, ENTRY, NAMESPACE, UNNAMED
 
 ToConnect = Callable[[Any], Any]
 _PLAIN = {
@@ -54,7 +55,11 @@ class _Reading:
             values, convert = self.of(document["values"], space)
             made = self._described(Schema(Type.MAP, keys=STRING_SCHEMA, values=values), document)
             return made, convert and (lambda entries: {key: convert(value) for key, value in entries.items()})
-        return (self._simple(document) if kind in _PLAIN else self._by_name(kind, space)[0]), None
+        if kind not in _PLAIN:
+            return self._by_name(kind, space)
+        if kind == "bytes" and document.get("logicalType") == DECIMAL_TYPE:
+            return self._decimal(document)
+        return self._simple(document), None
 
     def _by_name(self, name: str, space: str) -> tuple[Schema, ToConnect | None]:
         if name in _PLAIN:
@@ -68,20 +73,18 @@ class _Reading:
     def _simple(self, document: Mapping[str, Any]) -> Schema:
         kind = str(document["type"])
         logical = document.get("logicalType")
-        if logical == "decimal" and kind == "bytes":
-            return self._decimal(document)
         made = _LOGICAL.get((kind, str(logical))) or Schema(_PLAIN[kind])
         given = document.get("connect.type")
         if kind == "int" and given in ("int8", "int16"):
             made = Schema(Type(given))
         return self._described(made, document)
 
-    def _decimal(self, document: Mapping[str, Any]) -> Schema:
-        made = decimal_schema(int(document.get("scale", 0)))
-        precision = int(document.get("precision", 64))
+    def _decimal(self, document: Mapping[str, Any]) -> tuple[Schema, ToConnect]:
+        made = decimal_schema(int(document.get("scale") or 0))
+        precision = int(document.get("precision") or 64)
         if precision != 64:
             made = made.replace(parameters=(*made.parameters, ("connect.decimal.precision", str(precision))))
-        return made
+        return made, partial(decimal_from_bytes, made)
 
     def _definition(self, document: Mapping[str, Any], space: str) -> tuple[Schema, ToConnect | None]:
         full = type_name(document, space)
@@ -90,10 +93,10 @@ class _Reading:
         if document["type"] == "enum":
             symbols = tuple((f"{ENUM}.{symbol}", symbol) for symbol in document["symbols"])
             parameters = ((ENUM, full), *symbols) if self._meta else ()
-            return self._described(Schema(Type.STRING, parameters=parameters), document), None
+            return self._described(Schema(Type.STRING, name=full, parameters=parameters), document), None
         if document["type"] == "fixed":
-            if document.get("logicalType") == "decimal":
-                return self._decimal(document), None
+            if document.get("logicalType") == DECIMAL_TYPE:
+                return self._decimal(document)
             sized = Schema(Type.BYTES, name=full, parameters=((FIXED_SIZE, str(document["size"])),))
             return self._described(sized, document), None
         if full in self._open:
@@ -108,8 +111,8 @@ class _Reading:
         fields, converts = [], []
         for given in document["fields"]:
             schema, convert = self.of(given["type"], space)
-            if given.get("default") is not None:
-                schema = schema.replace(default=default_value(schema, given["default"]))
+            if given.get("default") is not None and not _is_nullable(given["type"]):
+                schema = _with_default(schema, given["default"])
             if given.get("doc") is not None:
                 schema = schema.replace(doc=given["doc"])
             fields.append(Field(given["name"], schema))
@@ -143,21 +146,34 @@ class _Reading:
         return Schema(Type.STRUCT, optional, name=UNION, fields=fields), _branches(converts) if converts else None
 
     def _described(self, schema: Schema, document: Mapping[str, Any]) -> Schema:
-        """The schema with the metadata of its `connect.*` properties."""
-        if not self._meta:
-            return schema
+        """The schema with the metadata of its `connect.*` properties. The option `connect.meta.data` concerns doc and
+        parameters only, as in Confluent's converter."""
         metadata: dict[str, Any] = {}
         if "connect.name" in document:
             metadata["name"] = document["connect.name"]
         if "connect.version" in document:
             metadata["version"] = int(document["connect.version"])
-        if "connect.doc" in document:
+        if self._meta and "connect.doc" in document:
             metadata["doc"] = document["connect.doc"]
-        if "connect.parameters" in document:
+        if self._meta and "connect.parameters" in document:
             metadata["parameters"] = tuple({**dict(schema.parameters), **document["connect.parameters"]}.items())
-        if "connect.default" in document:
-            metadata["default"] = default_value(schema, document["connect.default"])
-        return schema.replace(**metadata) if metadata else schema
+        made = schema.replace(**metadata) if metadata else schema
+        default = document.get("connect.default")
+        return made if default is None else _with_default(made, default)
+
+
+def _is_nullable(document: Avro) -> bool:
+    """Whether a field has a union of one type, usually with null. Confluent's converter ignores the default of such a
+    field, so that its nulls remain null."""
+    return isinstance(document, list) and sum(not is_null(branch) for branch in document) == 1
+
+
+def _with_default(schema: Schema, default: Any) -> Schema:
+    """The schema with a default in Avro's JSON; without it if the default is invalid."""
+    try:
+        return schema.replace(default=default_value(schema, default))
+    except (DataError, ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
+        return schema
 
 
 def _struct(converts: list[tuple[str, ToConnect]]) -> ToConnect:

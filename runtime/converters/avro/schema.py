@@ -12,7 +12,8 @@ from runtime.converters.avro.defaults import default_json, union_fields
 from runtime.converters.avro.names import ENUM, FIXED_SIZE, UNION, Avro, type_name
 
 NAMESPACE, ENTRY, UNNAMED = "io.confluent.connect.avro", "MapEntry", "ConnectDefault"
-LOGICAL = {DECIMAL: "decimal", DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
+DECIMAL_TYPE = "decimal"
+LOGICAL = {DECIMAL: DECIMAL_TYPE, DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
 _PRECISION = "connect.decimal.precision"
 _PLAIN = {
     Type.INT8: "int", Type.INT16: "int", Type.INT32: "int", Type.INT64: "long", Type.FLOAT32: "float",
@@ -71,7 +72,7 @@ class AvroSchemas:
             return self._enum(schema, parameters)
         elif schema.type is Type.BYTES and FIXED_SIZE in parameters and schema.name is not None:
             return self._once(schema, lambda: {**_named("fixed", schema.name), "size": int(parameters[FIXED_SIZE])})
-        elif schema.type in (Type.INT8, Type.INT16):
+        elif self._meta and schema.type in (Type.INT8, Type.INT16):
             plain["connect.type"] = schema.type.value
         described = self._described(schema, plain)
         if logical is not None:
@@ -87,7 +88,7 @@ class AvroSchemas:
         keys = schema.key()
         if keys.type is Type.STRING and not keys.optional:
             return self._described(schema, {"type": "map", "values": self.avro(schema.element())})
-        fields = [{"name": "key", "type": self.avro(keys)}, {"name": "value", "type": self.avro(schema.element())}]
+        fields = [self._field(Field("key", keys)), self._field(Field("value", schema.element()))]
         entry = {"type": "record", "name": ENTRY, "namespace": NAMESPACE, "fields": fields}
         if schema.name is not None:
             entry = {**_named("record", schema.name), "fields": fields, "connect.internal.type": ENTRY}

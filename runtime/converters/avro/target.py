@@ -60,6 +60,11 @@ class TargetSchema:
         """The position of an array's `items` or a map's `values`."""
         return replace(self, avro=self._one().get(key))
 
+    def scale_and_size(self) -> tuple[int | None, int | None]:
+        """The scale of decimals, None for another type, and the number of bytes if it is fixed."""
+        document = self._one()
+        return document.get("scale"), document.get("size")
+
     def _one(self) -> Mapping[str, Any]:
         branches = self.branches()
         document = branches[0].avro if branches else None

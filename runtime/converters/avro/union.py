@@ -11,17 +11,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.converters.avro.defaults import default_branch
-from runtime.converters.avro.names import DEFINED, Avro, branch_names, is_null, kind_of, space_of
-from runtime.converters.avro.schema import LOGICAL
+from runtime.converters.avro.names import DEFINED, KINDS, Avro, branch_names, is_null, kind_of, space_of
+from runtime.converters.avro.schema import DECIMAL_TYPE, LOGICAL
 
 _WRAPPER = "headrace_branch_"
+_KEPT = {None, *LOGICAL.values()} - {DECIMAL_TYPE}
+_INTEGERS, _FLOATS = frozenset({"int", "long"}), frozenset({"float", "double"})
 
 
 class UnionCodec:
-    """Parses a schema, and the schemas that it references, for fastavro."""
+    """Parses a schema, and the schemas that it references, for fastavro.
 
-    def __init__(self) -> None:
+    Decimals are bytes for fastavro, which would round those that have more digits than their schema's precision."""
+
+    def __init__(self, defaults: bool = True) -> None:
+        """`defaults`: keep those of fields, which only a writer needs. fastavro refuses a schema for an invalid one."""
         self.named: dict[str, Any] = {}
+        self._defaults = defaults
         self._wrapped = 0
 
     def parse(self, document: Avro) -> Avro:
@@ -31,16 +37,22 @@ class UnionCodec:
         return parse_schema(self._type(document, ""), self.named)
 
     def _type(self, document: Avro, space: str) -> Avro:
-        """The type without logical types unknown to Connect, whose values then stay plain."""
+        """The type without decimals, and without logical types unknown to Connect, whose values then stay plain. Only a
+        decimal keeps its scale."""
         if isinstance(document, list):
             return self._union(document, space)
         if not isinstance(document, dict):
             return document
         if isinstance(document["type"], dict | list):
             return self._type(document["type"], space)
+        if document["type"] not in (*KINDS, *DEFINED, "null"):
+            return document["type"]  # the name of a defined type
         inside = space_of(document, space) if document["type"] in DEFINED else space
         kept = {key: value for key, value in document.items() if not key.startswith("connect.")}
-        if kept.get("logicalType") not in (None, *LOGICAL.values()):
+        scale = kept.pop("scale", None) or 0
+        if kept.get("logicalType") == DECIMAL_TYPE:
+            kept["scale"] = int(scale)
+        if kept.get("logicalType") not in _KEPT:
             del kept["logicalType"]
         for key in kept.keys() & {"items", "values"}:
             kept[key] = self._type(kept[key], inside)
@@ -50,7 +62,11 @@ class UnionCodec:
 
     def _field(self, field: Mapping[str, Any], space: str) -> dict[str, Any]:
         made = {**field, "type": self._type(field["type"], space)}
-        default = field.get("default")
+        if not self._defaults:
+            made.pop("default", None)
+        default = made.get("default")
+        if type(default) is int:
+            made["default"] = _fitting(field["type"], default)
         if default is not None and (branches := wrapped(made["type"])):
             inside = [branch["fields"][0] for branch in branches]
             kinds = [(branch["name"], kind_of(branch["type"])) for branch in inside]
@@ -68,6 +84,12 @@ class UnionCodec:
         """The record has no namespace, so that names within the branch keep their meaning."""
         self._wrapped += 1
         return {"type": "record", "name": f"{_WRAPPER}{self._wrapped}", "fields": [{"name": name, "type": branch}]}
+
+
+def _fitting(document: Avro, default: int) -> int | float:
+    """A default that is a whole number, as fastavro accepts it for a type."""
+    kinds = {kind_of(branch) for branch in (document if isinstance(document, list) else [document])}
+    return float(default) if kinds & _FLOATS and not kinds & _INTEGERS else default
 
 
 def wrapped(parsed: Avro) -> list[dict[str, Any]]:

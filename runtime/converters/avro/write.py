@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 
+from runtime.api.data.logical import DECIMAL, EXACT, logical_name
 from runtime.api.data.schema import Schema, Type
 from runtime.api.errors import DataError
 from runtime.converters.avro.names import UNION
@@ -45,6 +47,8 @@ def _single(schema: Schema, target: TargetSchema) -> FromConnect | None:
         return _map(schema, target)
     if schema.type in (Type.FLOAT32, Type.FLOAT64):
         return _nullable(float)
+    if logical_name(schema) == DECIMAL:
+        return _nullable(_decimal(target))
     return _nullable(bytes) if schema.type is Type.BYTES and schema.name is None else None
 
 
@@ -68,6 +72,28 @@ def _struct(schema: Schema, target: TargetSchema) -> FromConnect:
                     raise DataError(f"Invalid value: null used for required field: {name}")
             made[name] = value if inner is None else inner(value)
         return made
+
+    return convert
+
+
+def _decimal(target: TargetSchema) -> FromConnect:
+    """Converts a decimal to the bytes of a decimal of the target's scale."""
+    scale, size = target.scale_and_size()
+
+    def convert(value: Any) -> bytes:
+        if not isinstance(value, Decimal) or not value.is_finite():
+            raise DataError(f"Invalid value for Decimal: {value!r}")
+        if scale is None:
+            raise DataError("The Avro schema has no decimal")
+        own = -int(value.as_tuple().exponent)
+        if own > scale or (target.own and own != scale):
+            raise DataError(f"The Avro schema has decimals of scale {scale}, the value has scale {own}")
+        factor: int = 10 ** (scale - own)
+        unscaled = int(value.scaleb(own, EXACT)) * factor
+        bits = (unscaled if unscaled >= 0 else -1 - unscaled).bit_length()
+        if size is not None and bits >= 8 * size:
+            raise DataError(f"The decimal {value} does not fit into {size} bytes")
+        return unscaled.to_bytes(bits // 8 + 1 if size is None else size, "big", signed=True)
 
     return convert
 

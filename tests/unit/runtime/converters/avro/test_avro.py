@@ -157,7 +157,7 @@ AVRO = [
     ({"type": "string", "logicalType": "uuid"}, STRING_SCHEMA, "0" * 32, "0" * 32),
     (
         {"type": "enum", "name": "E", "symbols": ["A", "B"]},
-        STRING_SCHEMA.replace(parameters=(
+        STRING_SCHEMA.replace(name="E", parameters=(
             ("io.confluent.connect.avro.Enum", "E"), ("io.confluent.connect.avro.Enum.A", "A"),
             ("io.confluent.connect.avro.Enum.B", "B"),
         )), "B", "B",

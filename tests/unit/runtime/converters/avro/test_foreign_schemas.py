@@ -1,0 +1,156 @@
+"""Schemas and values of other writers, read and written as by Confluent's AvroData 8.5 with Avro 1.12."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from runtime.api.data.columns import ValueBatch
+from runtime.api.data.logical import decimal_schema
+from runtime.api.data.schema import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT32_SCHEMA, STRING_SCHEMA, Field, Schema, Type
+from runtime.api.errors import DataError
+from runtime.converters.avro.avro import AvroConverter, AvroDecoder, AvroEncoder, AvroFormat
+from runtime.converters.registry.schemas import RegisteredSchema, SchemaId
+
+DECIMAL = {"type": "bytes", "logicalType": "decimal"}
+
+
+def _format(**config: str) -> AvroFormat:
+    keys = {name.replace("_", "."): text for name, text in config.items()}
+    required = {"schema.registry.url": "http://registry", "converter.type": "value"}
+    return AvroFormat(AvroConverter.config_def.parse({**required, **keys}))
+
+
+def _registered(field: Any, **more: Any) -> RegisteredSchema:
+    """A record with one field."""
+    document = {"type": "record", "name": "R", "fields": [{"name": "f", "type": field, **more}]}
+    return RegisteredSchema(SchemaId(1), json.dumps(document), {})
+
+
+def _decoder(field: Any, /, meta: str = "true", **more: Any) -> AvroDecoder:
+    return _format(connect_meta_data=meta).decoder(_registered(field, **more), ())
+
+
+def _field(decoder: AvroDecoder) -> Schema:
+    schema = decoder.schema.field("f")
+    assert schema is not None
+    return schema
+
+
+def _encoder(schema: Schema, target: RegisteredSchema | None = None) -> AvroEncoder:
+    form, record = _format(), Schema(Type.STRUCT, name="R", fields=(Field("f", schema),))
+    return form.encoder(record, form.native(record), target)
+
+
+@pytest.mark.parametrize("kind", ["float", "double", ["double", "null"]])
+def test_whole_numbers_are_defaults_of_floats(kind: Any) -> None:
+    decoder = _decoder(kind, default=0)
+    data = {"float": bytes(3) + b"@"}.get(str(kind), bytes(7) + b"@")
+    assert decoder.read(b"\0" * isinstance(kind, list) + data) == {"f": 2.0}
+    target = _registered(INT32_SCHEMA.type.value.replace("int32", "int"))
+    fields = [*json.loads(target.text)["fields"], {"name": "g", "type": kind, "default": 2}]
+    wider = {"type": "record", "name": "R", "fields": fields}
+    encoder = _encoder(INT32_SCHEMA, RegisteredSchema(SchemaId(1), json.dumps(wider), {}))
+    assert encoder.write({"f": 1}).startswith(b"\x02")
+
+
+@pytest.mark.parametrize(
+    ("kind", "default"), [("int", "x"), ({"type": "enum", "name": "E", "symbols": ["A"]}, 7), ("bytes", 5)]
+)
+def test_invalid_defaults_are_ignored(kind: Any, default: Any) -> None:
+    assert _decoder(kind, default=default).read(b"\0") is not None
+
+
+@pytest.mark.parametrize("kind", [["int", "null"], ["null", "int"], ["int"]])
+def test_defaults_of_nullable_fields_are_ignored(kind: Any) -> None:
+    """Otherwise a null would become the default in a transformation or in JSON."""
+    assert _field(_decoder(kind, default=5)) == INT32_SCHEMA.replace(optional="null" in kind)
+    typed = _decoder(["null", {"type": "int", "connect.default": 7}])
+    assert _field(typed) == INT32_SCHEMA.replace(optional=True, default=7)
+
+
+@pytest.mark.parametrize(
+    ("default", "expected"), [([], {}), ([[1, "a"]], {1: "a"}), ([{"key": 1, "value": "a"}], {1: "a"})]
+)
+def test_defaults_of_maps_with_numbers_as_keys(default: Any, expected: Any) -> None:
+    fields = [{"name": "key", "type": "int"}, {"name": "value", "type": "string"}]
+    entry = {"type": "record", "name": "MapEntry", "namespace": "io.confluent.connect.avro", "fields": fields}
+    decoder = _decoder({"type": "array", "items": entry}, default=default)
+    assert _field(decoder).default == expected
+    assert decoder.read(b"\x02\x02\x02a\0") == {"f": {1: "a"}}
+
+
+def test_maps_with_numbers_as_keys_are_written_as_in_java() -> None:
+    values = STRING_SCHEMA.replace(optional=True)
+    schema = Schema(Type.MAP, keys=INT32_SCHEMA, values=values, default={1: "a"})
+    native = _format().native(Schema(Type.STRUCT, name="R", fields=(Field("f", schema),)))
+    (field,) = native.parsed["fields"]
+    assert field["default"] == [[1, "a"]]
+    assert field["type"]["items"]["fields"] == [
+        {"name": "key", "type": "int"}, {"name": "value", "type": ["null", "string"], "default": None},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "expected"),
+    [
+        ({**DECIMAL, "precision": 2, "scale": 1}, b"\x04\x30\x39", Decimal("1234.5")),
+        ({**DECIMAL, "precision": 4, "scale": 9}, b"\x02\x01", Decimal("1E-9")),
+        ({**DECIMAL, "precision": 4, "scale": -2}, b"\x02\x01", Decimal("1E+2")),
+        (
+            {"type": "fixed", "name": "F", "size": 2, "logicalType": "decimal", "precision": 9, "scale": 1},
+            b"\x30\x39",
+            Decimal("1234.5"),
+        ),
+    ],
+)
+def test_decimals_keep_digits_beyond_their_precision(kind: Any, data: bytes, expected: Decimal) -> None:
+    decoder = _decoder(kind)
+    assert decoder.read(data)["f"].as_tuple() == expected.as_tuple()
+    scale = kind["scale"]
+    for target in (None, _registered(kind)):
+        if target is not None or kind["type"] == "bytes":
+            assert _encoder(decimal_schema(scale), target).write({"f": expected}) == data
+
+
+def test_decimals_for_another_schema() -> None:
+    target = _registered({**DECIMAL, "precision": 9, "scale": 3})
+    assert _encoder(decimal_schema(1), target).write({"f": Decimal("-1.5")}) == b"\x04" + (-1500).to_bytes(
+        2, "big", signed=True
+    )
+    with pytest.raises(DataError, match="decimals of scale 3, the value has scale 4"):
+        _encoder(decimal_schema(4), target).write({"f": Decimal("1.0000")})
+    with pytest.raises(DataError, match="no decimal"):
+        _encoder(decimal_schema(1), _registered("bytes")).write({"f": Decimal("1.5")})
+    small = {"type": "fixed", "name": "F", "size": 1, "logicalType": "decimal", "precision": 2, "scale": 1}
+    with pytest.raises(DataError, match="does not fit into 1 bytes"):
+        _encoder(decimal_schema(1), _registered(small)).write({"f": Decimal("99.9")})
+
+
+def test_a_type_that_is_named_in_an_object() -> None:
+    """Values of the named type are converted as those of its definition."""
+    named = {"type": "fixed", "name": "F", "size": 1, "logicalType": "decimal", "precision": 2, "scale": 1}
+    fields = [{"name": "a", "type": named}, {"name": "b", "type": {"type": "F"}}]
+    text = json.dumps({"type": "record", "name": "R", "fields": fields})
+    decoder = _format().decoder(RegisteredSchema(SchemaId(1), text, {}), ())
+    assert decoder.read(b"\x0f\x0e") == {"a": Decimal("1.5"), "b": Decimal("1.4")}
+
+
+def test_metadata_without_connect_meta_data() -> None:
+    kind = {"type": "int", "connect.name": "n", "connect.version": 3, "connect.default": 5, "connect.doc": "d"}
+    assert _field(_decoder(kind, meta="false")) == INT32_SCHEMA.replace(name="n", version=3, default=5)
+    record = Schema(Type.STRUCT, name="R", fields=(Field("f", Schema(Type.INT8)),))
+    assert _format(connect_meta_data="false").native(record).parsed["fields"] == [{"name": "f", "type": "int"}]
+
+
+def test_batches_of_an_optional_struct() -> None:
+    form, flag = _format(), Field("f", BOOLEAN_SCHEMA)
+    schema = Schema(Type.STRUCT, optional=True, name="R", fields=(flag, Field("d", FLOAT64_SCHEMA)))
+    values = ValueBatch(schema, [{"f": True, "d": 0.0}, None] * 20)
+    assert (
+        list(form.encoder(schema, form.native(schema), None).write_batch(values))
+        == [b"\x02\x01" + bytes(8), b"\0"] * 20
+    )
