@@ -157,5 +157,5 @@ async def test_a_client_that_cannot_be_imported_ends_the_membership(
 ) -> None:
     """Otherwise the worker would wait for its group for ever."""
     monkeypatch.setitem(sys.modules, "runtime.kafka.group.group_coordinator", None)
-    with pytest.raises(GroupOccupied, match="membership in group .* ended: import of"):
+    with pytest.raises(GroupOccupied, match=r"membership in group .* ended: import of"):
         await asyncio.wait_for(member().join(), 20.0)
