@@ -155,6 +155,8 @@ def _screen(options: dict[str, Any]) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the screen needs a terminal: use --script FILE, -c 'COMMAND', or `headrace embedded run`")
     _check_terminal()
+    if not sys.stderr.isatty():  # with 2>FILE: Textual draws on standard error
+        sys.__stderr__ = sys.__stdout__  # type: ignore[misc]  # typed as final
     if "record" in options:
         _check_recording(options["record"])
     for fixed_size in ("COLUMNS", "LINES"):  # some shells export these, and Textual prefers them to the terminal's size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ def _of_route() -> list[str]:
 
 _EVERYWHERE = ("", "0.0.0.0", "::")
 _HTTPS = "listeners.https."
+_HOST = re.compile(r"[\w.-]+|[0-9A-Fa-f:.]+(%[\w.-]+)?")
 
 
 class ListenerError(ConfigError):
@@ -99,7 +101,12 @@ def advertised(values: Mapping[str, Any], listeners: Sequence[Listener]) -> Adve
     scheme = (values["rest.advertised.listener"] or ("http" if "http" in schemes else "https")).lower()
     if scheme not in schemes:
         raise ListenerError(f"rest.advertised.listener={scheme}: `listeners` has no {scheme} listener; add one")
-    return Advertised(scheme, values["rest.advertised.host.name"] or None, values["rest.advertised.port"])
+    host, port = (values["rest.advertised.host.name"] or "").strip("[]"), values["rest.advertised.port"]
+    if host and not _HOST.fullmatch(host):
+        raise ListenerError(f"rest.advertised.host.name={host}: expected a host name or an IP address, without a port")
+    if port is not None and not 0 < port < 1 << 16:
+        raise ListenerError(f"rest.advertised.port={port}: expected a number from 1 to 65535")
+    return Advertised(scheme, host or None, port)
 
 
 def https_settings(props: Mapping[str, str], prefix: str = _HTTPS) -> dict[str, str]:

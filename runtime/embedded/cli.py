@@ -39,7 +39,9 @@ def main(argv: Sequence[str]) -> int:
     except (EmbeddedError, JvmError) as error:
         _print_message(f"headrace: {error}")
         return error.exit_code
-    except PermissionError as error:
+    except OSError as error:  # no permission, a read-only file system, a full disk
+        if error.filename is None:
+            raise
         _print_message(
             f"headrace: cannot write {error.filename}: {error.strerror}; make it writable or set XDG_STATE_HOME"
         )

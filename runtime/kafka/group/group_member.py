@@ -172,10 +172,10 @@ class GroupMember:
     # The network thread
 
     def _run(self) -> None:
-        from runtime.kafka.group.group_coordinator import GroupCoordinator, connect
-
         client = None
         try:
+            from runtime.kafka.group.group_coordinator import GroupCoordinator, connect
+
             client = self._client = connect(self._settings, self._client_id)
             self._coordinator = self._retrying(lambda: self._create(GroupCoordinator, client))
             while not self._closing.is_set():

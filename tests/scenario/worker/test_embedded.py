@@ -178,6 +178,16 @@ def test_a_missing_java_is_reported(
         assert re.fullmatch(r"headrace: JAVA_HOME is .*: install Java 17 or newer .*\n", done.stderr)
 
 
+@pytest.mark.parametrize("verb", ["up", "run"])
+def test_a_folder_that_cannot_be_created_is_reported(embedded: EmbeddedCommands, verb: str) -> None:
+    embedded.env["XDG_STATE_HOME"] = "/proc/1"  # as on a read-only file system, not even root may write there
+    done = embedded.run(verb)
+    assert done.returncode == 1
+    assert re.fullmatch(
+        r"headrace: cannot write /proc/1/headrace: .*; make it writable or set XDG_STATE_HOME\n", done.stderr
+    )
+
+
 def _read_until_ready(run: subprocess.Popen[str]) -> None:
     assert run.stderr is not None
     for line in run.stderr:

@@ -185,3 +185,13 @@ def test_other_closed_streams_are_harmless(closed: str, tmp_path: Path) -> None:
         ["/bin/sh", "-c", line], env=env, capture_output=True, text=True, check=False, timeout=TIMEOUT
     )
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "[]", "")
+
+
+def test_the_screen_is_drawn_while_standard_error_is_a_file(tmp_path: Path) -> None:
+    line = f"exec {sys.executable} -m tui.main http://127.0.0.1:1 2>{tmp_path}/errors"
+    env = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "TERM": "xterm-256color"}
+    screen = pexpect.spawn("/bin/sh", ["-c", line], env=env, dimensions=(24, 80), encoding="utf-8", timeout=TIMEOUT)
+    screen.expect("cannot reach|connecting")
+    screen.send("q")
+    screen.expect(pexpect.EOF)
+    assert (tmp_path / "errors").read_text() == ""

@@ -41,6 +41,25 @@ def test_the_advertised_address() -> None:
         advertised({**NONE, "rest.advertised.listener": "https"}, both[1:])
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("host.name", "http://worker-1"), ("host.name", "worker-1:8083"), ("host.name", "a b"), ("host.name", "a/b"),
+        ("port", 0), ("port", 65536),
+    ],
+)  # fmt: skip
+def test_an_address_that_no_worker_can_reach_is_refused(key: str, value: object) -> None:
+    with pytest.raises(ListenerError, match=rf"rest.advertised.{key}={value}: expected"):
+        advertised({**NONE, f"rest.advertised.{key}": value}, parse("listeners", ["http://h:8083"]))
+
+
+@pytest.mark.parametrize("host", ["2001:db8::1", "[2001:db8::1]"])
+def test_an_advertised_address_of_ipv6_may_have_brackets(host: str) -> None:
+    listeners = parse("listeners", ["http://h:8083"])
+    url = advertised({**NONE, "rest.advertised.host.name": host}, listeners).url(listeners[0], 8083)
+    assert url == "http://[2001:db8::1]:8083"
+
+
 @pytest.mark.parametrize("host", ["", "0.0.0.0", "[::]"])
 def test_a_listener_on_all_interfaces_advertises_the_address_of_the_machine(host: str) -> None:
     (listener,) = listeners = parse("listeners", [f"http://{host}:8083"])

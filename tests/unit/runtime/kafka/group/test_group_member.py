@@ -150,3 +150,12 @@ async def test_unusable_keys_end_the_joining() -> None:
     with pytest.raises(GroupOccupied, match="stores of the Kafka clients cannot be used"):
         await asyncio.wait_for(one.join(), 30)
     await one.leave()
+
+
+async def test_a_client_that_cannot_be_imported_ends_the_membership(
+    member: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the worker would wait for its group for ever."""
+    monkeypatch.setitem(sys.modules, "runtime.kafka.group.group_coordinator", None)
+    with pytest.raises(GroupOccupied, match=r"membership in group .* ended: import of"):
+        await asyncio.wait_for(member().join(), 20.0)
