@@ -83,7 +83,7 @@ class TimestampRouter(Transformation):
 
     def apply_batch(self, values: ValueBatch, metadata: BatchMetadata) -> ValueBatch | None:
         times, topics = metadata.timestamps(), metadata.topics()
-        if self._pattern is None:
+        if self._pattern is None or None in times:
             return None
         unit = self._pattern.unit
         if type(topics) is ConstantColumn and min(times) // unit == max(times) // unit:

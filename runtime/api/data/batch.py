@@ -18,7 +18,7 @@ from runtime.api.data.columns import (
     constant_if_equal,
     selected,
 )
-from runtime.api.data.record import Headers, SinkRecord, SourceRecord
+from runtime.api.data.record import Headers, SinkRecord, SourceRecord, stamp_of
 from runtime.api.data.topic_column import WithTopics
 
 RecordT = TypeVar("RecordT", SourceRecord, SinkRecord)
@@ -189,7 +189,7 @@ class SinkBatch(_Batch[SinkRecord]):
         return self._read.offsets
 
     def timestamps(self) -> Column:
-        """The timestamp of each record, in milliseconds since 1970."""
+        """The timestamp of each record, in milliseconds since 1970; None for a message without one."""
         return self._read.timestamps[1]
 
     def last_offsets(self) -> dict[int, int]:
@@ -228,7 +228,10 @@ class _MessageColumns:
             if len(kinds) > 1
             else ConstantColumn(timestamps[0][0] - 1, len(timestamps))
         )
-        return types, list(map(itemgetter(1), timestamps)) if self._times is None else self._times
+        if self._times is not None:
+            return types, self._times
+        times = list(map(itemgetter(1), timestamps))
+        return types, list(map(stamp_of, times)) if -1 in times else times
 
 
 def _keys_at(keys: ValueBatch, places: Sequence[int]) -> ValueBatch:

@@ -12,6 +12,11 @@ Headers = list[Header]
 """Record headers in their order: key, schema (or None), value."""
 
 
+def stamp_of(ms: int) -> int | None:
+    """The timestamp of a Kafka message; None for -1, which marks a message without one."""
+    return None if ms == -1 else ms
+
+
 class TopicPartition(NamedTuple):
     """A partition of a Kafka topic."""
 

@@ -37,7 +37,7 @@ _DOCS = {
     "optional_for_nullables": "Whether optional fields are written with the label optional.",
     "optional_for_proto2": "Whether an optional field of proto2 without a value becomes null.",
     "wrapper_for_nullables": "Whether optional fields are written as wrappers, such as google.protobuf.StringValue.",
-    "wrapper_for_raw_primitives": "Whether a wrapper as the whole value becomes a primitive.",
+    "wrapper_for_raw_primitives": "Whether a wrapper, as the whole value or in a field, is read as a primitive.",
     "generate_struct_for_nulls": "Whether a message without a value becomes a struct of default values.",
     "generate_index_for_unions": "Whether the name of a union ends with the index of its oneof.",
     "flatten_unions": "Whether the members of a oneof become fields of the struct around it.",

@@ -195,7 +195,7 @@ class MessageReader:
         if name in _LOGICAL:
             schema, convert = _LOGICAL[name]
             return _Part(schema.replace(optional=True), convert)
-        if self._options.wrapper_for_nullables and name in _WRAPPED:
+        if name in _WRAPPED and (self._options.wrapper_for_nullables or self._options.wrapper_for_raw_primitives):
             part = self._unwrapped(descriptor)
             return _Part(part.schema.replace(optional=True), part.convert or attrgetter("value"))
         if _is_map(field):

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from runtime.api.data.record import Headers, SourceRecord
+from runtime.api.data.record import Headers, SourceRecord, stamp_of
 from runtime.api.data.schema import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, Schema
 from runtime.pipeline.load import Converters
 
@@ -77,7 +77,7 @@ def produced_record(message: SampleMessage, converters: Converters) -> SourceRec
     value_schema, value = converters.value.to_connect(topic, message.value())
     convert = converters.header.to_connect_header
     headers: Headers = [(name, *convert(topic, name, data)) for name, data in message.headers()]
-    stamp = message.timestamp()[1]
+    stamp = stamp_of(message.timestamp()[1])
     return SourceRecord(
         None, None, topic, value, value_schema, key, key_schema, timestamp=stamp, headers=headers or None
     )

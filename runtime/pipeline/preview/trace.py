@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runtime.api.data.record import SinkRecord, SourceRecord
+from runtime.api.data.record import SinkRecord, SourceRecord, stamp_of
 from runtime.api.errors import DataError, RetriableError
 from runtime.api.transformation import BatchTransformation, Transformation
 from runtime.model.task_spec import TaskSpec
@@ -127,7 +127,7 @@ class Tracer:
         kind, timestamp = message.timestamp()
         return SinkRecord(
             topic, message.partition(), key_schema, key, value_schema, value, message.offset(),
-            timestamp if kind else None, kind - 1, headers or None, message,
+            stamp_of(timestamp), kind - 1, headers or None, message,
         )  # fmt: skip
 
     def _written(self, record: SourceRecord) -> Shown:
@@ -281,12 +281,12 @@ def _passed(trace: Shown) -> Shown:
 
 def message_json(message: SampleMessage) -> Shown:
     """A message as JSON, keys and values as text where possible."""
-    kind, timestamp = message.timestamp()
+    timestamp = message.timestamp()[1]
     return {
         "topic": message.topic(),
         "partition": message.partition(),
         "offset": message.offset(),
-        "timestamp": timestamp if kind else None,
+        "timestamp": stamp_of(timestamp),
         "key": bytes_json(message.key()),
         "value": bytes_json(message.value()),
         "headers": {name: bytes_json(data) for name, data in message.headers()},

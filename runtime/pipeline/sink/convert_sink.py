@@ -6,7 +6,7 @@ from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.data.batch import SinkBatch
-from runtime.api.data.record import SinkRecord, TopicPartition
+from runtime.api.data.record import SinkRecord, TopicPartition, stamp_of
 from runtime.pipeline.sink.sink_batches import (
     MIN_AVERAGE,
     SinkBatches,
@@ -129,7 +129,7 @@ class SinkConversion:
                     value_schema,
                     value,
                     offset,
-                    timestamp,
+                    stamp_of(timestamp),
                     kind - 1,
                     headers,
                     message,
@@ -169,8 +169,8 @@ class SinkConversion:
         converted = connect_headers(self._header, topic, headers) if headers else None
         kind, timestamp = message.timestamp()
         return SinkRecord(
-            topic, message.partition(), key_schema, key, value_schema, value, message.offset(), timestamp, kind - 1,
-            converted, message,
+            topic, message.partition(), key_schema, key, value_schema, value, message.offset(), stamp_of(timestamp),
+            kind - 1, converted, message,
         )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from runtime.api.data.record import stamp_of
 from runtime.api.errors import ConnectError
 from runtime.kafka.clients.open_clients import admin_client
 from runtime.kafka.denials import denial, is_denial
@@ -117,8 +118,8 @@ class DeadLetters:
         message = failure.record
         headers = [*(message.headers() or ()), *context_headers(self._spec, failure)]
         fields: dict[str, Any] = {"key": message.key(), "value": message.value(), "headers": headers}
-        if (timestamp := message.timestamp())[0]:
-            fields["timestamp"] = timestamp[1]
+        if (timestamp := stamp_of(message.timestamp()[1])) is not None:
+            fields["timestamp"] = timestamp
         size = size_of([fields])
         give_up: float | None = None
         while (batch := self._send(fields, size)) is None:

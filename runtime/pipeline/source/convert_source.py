@@ -100,7 +100,7 @@ class SourceConversion:
             return None
         if values is None or (keys is None and batch.keyed):
             return None
-        times = batch.times if self._stamps else None
+        times = _stamps(batch.times) if self._stamps else None
         columns = MessageColumns(values, keys, times, headers)
         content = _bytes_of(values) + _bytes_of(keys) + _bytes_of_headers(headers)
         return [MessageRun(batch.topic, columns, not columns.plain, content)]
@@ -177,7 +177,7 @@ class SourceConversion:
                     continue
                 message, headers = fixed, fixed.get("headers")
             unreported = bool(headers)
-            if stamps and record.timestamp is not None:
+            if stamps and record.timestamp is not None and record.timestamp != -1:
                 message["timestamp"] = record.timestamp
                 unreported = True
             if record.kafka_partition is not None:
@@ -295,6 +295,13 @@ def as_batch(records: Sequence[SourceRecord]) -> SourceBatch | None:
 def _column(items: list[Any]) -> Column:
     """A column; a ConstantColumn if all items are None."""
     return ConstantColumn(None, len(items)) if items.count(None) == len(items) else items
+
+
+def _stamps(times: Column) -> Column:
+    """Timestamps; None instead of -1, as in Connect."""
+    if type(times) is ConstantColumn:
+        return ConstantColumn(None, len(times)) if times.value == -1 else times
+    return [None if time == -1 else time for time in times] if -1 in times else times
 
 
 class _Origins:

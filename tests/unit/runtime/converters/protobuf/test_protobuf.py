@@ -209,7 +209,10 @@ def test_messages_of_other_writers(stub: StubRegistry) -> None:
         id="a", unsigned=2**32 - 1, large=2**64 - 1, zigzag=-3, level=5, number=7, wrapped={"value": ""},
         sizes={"s": 1}, levels=[0, 5],
     )  # fmt: skip
-    schema, value = made(stub).to_connect("t", b"\x00\x00\x00\x00\x01\x02\x02" + message)
+    unwrapped = made(stub).to_connect("t", b"\x00\x00\x00\x00\x01\x02\x02" + message)[1]
+    structs = made(stub, wrapper_for_raw_primitives="false")
+    schema, value = structs.to_connect("t", b"\x00\x00\x00\x00\x01\x02\x02" + message)
+    assert unwrapped == {**value, "wrapped": ""}
     assert value == {
         "payload_0": {"number": 7}, "other_1": None, "id": "a", "maybe": None, "unsigned": 2**32 - 1, "large": -1,
         "zigzag": -3, "level": "HIGH", "wrapped": {"value": ""}, "sizes": {"s": 1}, "levels": ["LOW", "HIGH"],
