@@ -124,8 +124,8 @@ class JsonArea(TextArea):
 
 
 class CommandEditor(JsonArea):
-    """Sends the keys of its bindings as Command; all other keys type text, also while it is read-only: then they have no
-    effect, instead of that of the screen's keys."""
+    """Sends the keys of its bindings as Command; all other keys type text. While it is read-only, they have no effect,
+    since the screen would take them as commands."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,f2", "apply", "apply", key_display="^s"),

@@ -104,9 +104,8 @@ async def _run(home: HomeBase, command: OwnCommand, connector: Connector) -> Non
         return
     home.report(f"{command.name}: {ended.verdict}", "bad" if ended.code else "good")
     if ended.output.strip():
-        home.app.push_screen(
-            reading.Reading(f"{command.name} {connector.name}", lambda width: reading.plain(ended.output))
-        )
+        title = f"{command.name} {connector.name}" + (f": {ended.verdict}" if ended.code else "")  # covers the report
+        home.app.push_screen(reading.Reading(title, lambda width: reading.plain(ended.output)))
 
 
 class Ended(NamedTuple):
