@@ -124,7 +124,8 @@ class JsonArea(TextArea):
 
 
 class CommandEditor(JsonArea):
-    """Sends the keys of its bindings as Command; all other keys type text."""
+    """Sends the keys of its bindings as Command; all other keys type text. While it is read-only, they have no effect,
+    since the screen would take them as commands."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,f2", "apply", "apply", key_display="^s"),
@@ -138,6 +139,11 @@ class CommandEditor(JsonArea):
         def __init__(self, action: str) -> None:
             super().__init__()
             self.action = action
+
+    def on_key(self, event: events.Key) -> None:
+        if self.read_only and event.is_printable:
+            event.stop()
+            event.prevent_default()
 
     def action_apply(self) -> None:
         self.post_message(self.Command("apply"))

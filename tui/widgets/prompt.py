@@ -126,13 +126,16 @@ class Prompt(Horizontal):
         return self.query_one(PromptInput)
 
     def open(self, sign: str, text: str, completer: Completer) -> None:
-        """Shows the prompt with the sign `:` or `/` and a text, and focuses it."""
+        """Shows the prompt with the sign `:` or `/` and a text, and focuses it. A filter is selected, so that what is
+        typed replaces it."""
         self.sign, self.completer = sign, completer
         self._at = len(self.history[sign])
         self.query_one(Label).update(sign)
         with self.prevent(Input.Changed):
             self.input.value = text
         self.input.cursor_position = len(text)
+        if sign == "/":
+            self.input.select_all()
         self.closed.clear()
         self.display = True
         self.screen.set_focus(self.input)  # immediately: the next key may already be queued
@@ -174,7 +177,7 @@ class Prompt(Horizontal):
             return False
         event.stop()
         event.prevent_default()
-        self.input.insert_text_at_cursor(event.character)
+        self.input.replace(event.character, *self.input.selection)
         return True
 
     def recall(self, step: int) -> None:

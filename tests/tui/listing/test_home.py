@@ -79,6 +79,19 @@ async def test_keys_in_one_packet_reach_only_the_prompt() -> None:
         assert seen.home.connector_list.keys == ["two"]
 
 
+async def test_the_filter_is_typed_anew_and_from_a_page_on_the_list() -> None:
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        update(seen, connector("one"), connector("two"))
+        await seen.go("one")
+        await seen.press("slash", *"one", "enter", "enter", "7", "slash")
+        assert not seen.home.is_detail, "the filter selects rows of the list, so the list is shown"
+        await seen.press(*"two")
+        await seen.until(lambda: seen.home.connector_list.keys == ["two"])
+        await seen.press("enter", "slash", "end", "x")
+        await seen.until(lambda: seen.home.filter_text == "twox")
+
+
 async def test_themes_and_palette() -> None:
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)

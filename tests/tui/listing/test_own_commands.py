@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from pathlib import Path
 
 import pytest
 
 from tests.support.console.console import console
 from tests.support.servers.stub_worker import LIST, listed, stub_worker
+from tests.unit.tui.screens.builders import connector
+from tui.contexts.profiles import Profile
+from tui.screens.home.own_commands import captured, values_of
 
 CONFIG = """
 [[commands]]
@@ -38,3 +43,28 @@ async def test_own_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         await seen.sees(f"found {name} reading t of prod")
         await seen.press("escape", "exclamation_mark", "x")
         await seen.sees("missing: cannot run no-such-program-here")
+
+
+async def test_a_command_that_hangs_is_ended_with_the_programs_it_started() -> None:
+    async with asyncio.timeout(20):
+        ended = await captured(["sh", "-c", "echo begun; sleep 600 | cat"], dict(os.environ), 1.0)
+    assert ended.output == "begun\n" and ended.verdict == "ended after 60 s without a result"
+
+
+async def test_a_program_left_running_is_not_waited_for() -> None:
+    async with asyncio.timeout(20):
+        ended = await captured(["sh", "-c", "sleep 30 & echo started"], dict(os.environ))
+    assert ended == (0, "started\n", False)
+
+
+async def test_the_start_of_a_long_output_is_shown() -> None:
+    async with asyncio.timeout(20):
+        ended = await captured(["sh", "-c", "yes | head -c 1000000"], dict(os.environ))
+    assert ended.verdict == "done" and ended.output.endswith("… 800,000 more bytes are not shown")
+
+
+def test_a_long_trace_fits_into_an_argument() -> None:
+    one = connector("a", tasks=("FAILED",))
+    task = one.tasks[0]._replace(trace="é\0" * 200_000)
+    trace = values_of(one._replace(tasks=(task,)), Profile("http://c:8083"))["trace"]
+    assert len(trace.encode()) < 128 * 1024 and trace.startswith("task 0:\néé")

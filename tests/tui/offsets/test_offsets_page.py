@@ -195,3 +195,26 @@ async def test_status_lines_end_with_their_cause() -> None:
         seen.home.report("an answer to some key", "bad")
         await seen.press("escape", "escape", "f5")
         await seen.until(lambda: seen.home.status.text == "")
+
+
+async def test_start_over_keeps_the_text_until_the_offsets_have_been_read() -> None:
+    async with stub_worker(answers(10)) as worker, console(worker.url) as seen:
+        await opened(seen)
+        await seen.press("e")
+        await seen.sees("no change yet")
+        await seen.press("backspace")
+        editor = seen.home.view.offsets.editor
+        await seen.until(lambda: '"kafka_offset": 1}' in editor.text)
+        worker.answers[DETAIL] = Raw(b'{"message":"the broker is unavailable"}', 500)
+        await seen.press("f5")
+        await seen.sees("the text is kept: the broker is unavailable")
+        await seen.press("5")
+        await seen.until(lambda: '"kafka_offset": 15}' in editor.text)
+        worker.answers[DETAIL] = at(20)
+        await seen.press("f5")
+        await seen.until(lambda: '"kafka_offset": 20}' in editor.text)
+        worker.answers[DETAIL] = Raw(b" " * 40, chunk=1, pause=0.1)  # slow
+        await seen.press("backspace", "f5", "7")
+        await seen.press("escape")
+        await seen.sees("the text is kept; e continues editing")
+        assert '"kafka_offset": 2}' in editor.text

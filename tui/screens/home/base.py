@@ -238,7 +238,7 @@ class HomeBase(Screen[None]):
         """Focuses the list, and closes the page unless both fit."""
         if not self.is_broad:
             self.remove_class("-detail")
-        self.connector_list.focus()
+        self.set_focus(self.connector_list)  # at once: the next key may already be waiting
         self.refresh_bindings()
 
     def set_filter(self, text: str) -> None:

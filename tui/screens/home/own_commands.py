@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
-from typing import ClassVar
+from contextlib import suppress
+from typing import ClassVar, NamedTuple
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -23,6 +25,9 @@ from tui.user_folders import config_folder
 from tui.widgets.text import visible
 
 TIME_LIMIT = 60.0  # seconds for a command whose output is shown
+MAX_OUTPUT = 200_000  # bytes that are shown; the rest is read, so that the program is not stopped by a full pipe
+MAX_ARGUMENT = 100_000  # bytes; Linux allows 128 KiB
+LAST_OUTPUT = 0.5  # seconds after the end of the program, for output of programs that it has left running
 NONE = 'no own commands yet: add [[commands]] with key and run to config.toml, for example run = "runbook {name}"'
 
 
@@ -61,8 +66,13 @@ def values_of(connector: Connector, profile: Profile) -> dict[str, str]:
         "topic": next(iter(topics_of(connector)), ""),
         "class": connector.cls,
         "worker": connector.worker,
-        "trace": connector.traces,
+        "trace": _as_argument(connector.traces),
     }
+
+
+def _as_argument(text: str) -> str:
+    """The start of a text, so far as an argument or a variable of a process can hold it."""
+    return text.replace("\0", "").encode("utf-8", "replace")[:MAX_ARGUMENT].decode("utf-8", "ignore")
 
 
 def open_menu(home: HomeBase, connector: Connector) -> None:
@@ -85,20 +95,31 @@ async def _run(home: HomeBase, command: OwnCommand, connector: Connector) -> Non
     words, environ = command.filled(values), {**os.environ, **variables(values)}
     try:
         if command.terminal:
-            code, text = _in_terminal(home, words, environ), ""
+            ended = Ended(_in_terminal(home, words, environ))
         else:
             home.report(f"{command.name} {connector.name}", "busy")
-            code, text = await _captured(words, environ)
+            ended = await captured(words, environ)
     except OSError as error:
         home.report(f"{command.name}: cannot run {words[0]}: {error.strerror}", "bad")
         return
-    except TimeoutError:
-        home.report(f"{command.name}: ended after {TIME_LIMIT:g} s without a result", "bad")
-        return
-    done = f"{command.name}: exit code {code}" if code else f"{command.name}: done"
-    home.report(done, "bad" if code else "good")
-    if text.strip():
-        home.app.push_screen(reading.Reading(f"{command.name} {connector.name}", lambda width: reading.plain(text)))
+    home.report(f"{command.name}: {ended.verdict}", "bad" if ended.code else "good")
+    if ended.output.strip():
+        title = f"{command.name} {connector.name}" + (f": {ended.verdict}" if ended.code else "")  # covers the report
+        home.app.push_screen(reading.Reading(title, lambda width: reading.plain(ended.output)))
+
+
+class Ended(NamedTuple):
+    """The exit code of a program, negative after a signal, and what it printed."""
+
+    code: int
+    output: str = ""
+    is_late: bool = False
+
+    @property
+    def verdict(self) -> str:
+        if self.is_late:
+            return f"ended after {TIME_LIMIT:g} s without a result"
+        return f"exit code {self.code}" if self.code else "done"
 
 
 def _in_terminal(home: HomeBase, words: list[str], environ: dict[str, str]) -> int:
@@ -107,16 +128,51 @@ def _in_terminal(home: HomeBase, words: list[str], environ: dict[str, str]) -> i
         return subprocess.run(words, env=environ, check=False).returncode
 
 
-async def _captured(words: list[str], environ: dict[str, str]) -> tuple[int, str]:
-    """The exit code and the output of a program."""
-    process = await asyncio.create_subprocess_exec(
-        *words, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
+class _Output(asyncio.Protocol):
+    """Keeps the start of what a program prints."""
+
+    def __init__(self) -> None:
+        self.kept, self.size, self.closed = bytearray(), 0, asyncio.Event()
+
+    def data_received(self, data: bytes) -> None:
+        self.size += len(data)
+        self.kept += data[: MAX_OUTPUT - len(self.kept)]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed.set()
+
+    @property
+    def text(self) -> str:
+        text = self.kept.decode("utf-8", "replace")
+        rest = self.size - len(self.kept)
+        return f"{text}\n… {rest:,} more bytes are not shown" if rest else text
+
+
+async def captured(words: list[str], environ: dict[str, str], limit: float = TIME_LIMIT) -> Ended:
+    """Runs a program without a terminal, at most `limit` seconds; then it and the programs it has started are killed.
+    Raises OSError."""
+    output = _Output()
+    # A pipe of our own: with asyncio's, `wait` would also wait for the programs that this one leaves running.
+    ours, theirs = os.pipe()
     try:
-        async with asyncio.timeout(TIME_LIMIT):
-            output, _ = await process.communicate()
+        pipe, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: output, os.fdopen(ours, "rb", buffering=0))
+        process = await asyncio.create_subprocess_exec(
+            *words, env=environ, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )  # fmt: skip
+    finally:
+        os.close(theirs)
+    try:
+        async with asyncio.timeout(limit):
+            code = await process.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_OUTPUT):
+                await output.closed.wait()
+        return Ended(code, output.text)
     except TimeoutError:
-        process.kill()
-        await process.wait()
-        raise
-    return process.returncode or 0, output.decode("utf-8", "replace")
+        return Ended(-signal.SIGKILL, output.text, is_late=True)
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        pipe.close()

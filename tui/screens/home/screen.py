@@ -214,6 +214,8 @@ class Home(ListAndPage):
     # The prompt
 
     def action_filter(self) -> None:
+        if self.is_on_page and not self.is_broad:
+            self.action_back()  # to the list, whose rows the filter selects while it is typed
         self.command_line.filter()
 
     def action_command(self, text: str = "") -> None:

@@ -67,14 +67,19 @@ def complete(text: str, connectors: Iterable[Connector]) -> list[str]:
 
 
 def _term(word: str, facts: ListFacts) -> Callable[[Connector], bool]:
+    """A measure that is not complete yet matches everything, and so does its negation."""
     wanted = not (word.startswith("-") and len(word) > 1)
-    test = _test(word if wanted else word[1:], facts)
+    text = word if wanted else word[1:]
+    if (measure := _MEASURE.fullmatch(text)) is None:
+        test = _test(text)
+    elif (limit := _limit(measure)) is None:
+        return lambda connector: True
+    else:
+        test = _measured(measure, limit, facts)
     return lambda connector: test(connector) is wanted
 
 
-def _test(word: str, facts: ListFacts) -> Test:
-    if measure := _MEASURE.fullmatch(word):
-        return _measured(measure, facts)
+def _test(word: str) -> Test:
     field, colon, value = word.partition(":")
     if colon and field == CONFIG:
         return _configured(value)
@@ -98,21 +103,23 @@ def _configured(text: str) -> Test:
     return test
 
 
-def _measured(term: re.Match[str], facts: ListFacts) -> Test:
-    """A term that is not complete yet matches everything."""
-    measure, sign, number, unit = term.groups()
-    units = _TIMES if measure == "since" else _NUMBERS
-    try:
-        limit = float(number) * units[unit]
-    except (ValueError, KeyError):
-        return lambda connector: True
-    is_more = sign == ">"
+def _measured(term: re.Match[str], limit: float, facts: ListFacts) -> Test:
+    measure, is_more = term[1], term[2] == ">"
 
     def test(connector: Connector) -> bool | None:
         value = _value(measure, connector, facts)
         return None if value is None else (value > limit if is_more else value < limit)
 
     return test
+
+
+def _limit(term: re.Match[str]) -> float | None:
+    """The number of a measure in its unit; None if it is not complete yet."""
+    units = _TIMES if term[1] == "since" else _NUMBERS
+    try:
+        return float(term[3]) * units[term[4]]
+    except (ValueError, KeyError):
+        return None
 
 
 def _value(measure: str, connector: Connector, facts: ListFacts) -> float | None:

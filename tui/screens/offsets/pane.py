@@ -75,6 +75,7 @@ class OffsetsPane(Pane):
         self.lags: Mapping[str, Lag] = {}
         self.remarks = NO_WARNINGS
         self._want_edit = False  # as soon as the offsets have been read
+        self._starting_over = False  # the editor's text is replaced as soon as the offsets have been read
         self._timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -123,7 +124,8 @@ class OffsetsPane(Pane):
         super().show(connector)
 
     def reset(self) -> None:
-        self.offsets, self.lags, self.trouble, self._want_edit = None, {}, "", False
+        self.offsets, self.lags, self.trouble = None, {}, ""
+        self._want_edit = self._starting_over = False
         self.remove_class("-editing")
         self.set_banner(None)
         self.table("reading the offsets…" if self.connector else "")
@@ -160,7 +162,11 @@ class OffsetsPane(Pane):
         self.offsets, self.lags, self.remarks = offsets, lags, remarks
         self.read_at, self.trouble = time.time(), ""
         self.table("no offsets committed yet; e sets initial offsets" if not offsets else "")
-        wanted, self._want_edit = self._want_edit, False
+        if self._starting_over:
+            self.clear_report()
+            self.drafts.pop(name, None)
+        wanted = self._want_edit or self._starting_over
+        self._want_edit = self._starting_over = False
         if wanted:
             self.edit()
 
@@ -168,6 +174,9 @@ class OffsetsPane(Pane):
         if name != self.name_shown:
             return
         self.trouble = message
+        if self._starting_over:
+            self._keep_text()
+            self.report(f"the text is kept: {message}", "warn")
         if self.offsets is None:
             self.table(message)
         else:
@@ -283,14 +292,23 @@ class OffsetsPane(Pane):
         if event.action == "leave":
             self.leave()
         elif event.action == "reload" and not self.editor.read_only:
-            self.clear_report()
-            self.drafts.pop(self.name_shown, None)
-            self.offsets, self._want_edit = None, True
-            self.read()
+            self.start_over()
         elif event.action == "apply" and not self.editor.read_only:
             self.apply()
 
+    def start_over(self) -> None:
+        """Replaces the text by the offsets that the worker has now; until they have been read, it cannot be edited."""
+        self._starting_over = self.editor.read_only = True
+        self.report("reading the offsets…")
+        self.read()
+
+    def _keep_text(self) -> None:
+        self._starting_over = self.editor.read_only = False
+
     def leave(self) -> None:
+        if self._starting_over:
+            self.clear_report()
+            self._keep_text()
         touched = (draft := self.drafts.get(self.name_shown)) is not None and draft.is_touched
         if touched:
             self.report("the text is kept; e continues editing")
