@@ -116,7 +116,8 @@ def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
 def main() -> None:
     """Answer calls until the worker closes standard input, then stop all connectors and end."""
     faulthandler.enable()  # standard error goes to the worker's log
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the terminal stops the worker, which ends the host
+    for number in (signal.SIGINT, signal.SIGHUP):  # of the terminal: they stop the worker, which ends the host
+        signal.signal(number, signal.SIG_IGN)
     requests, stream = _own_pipes()
     replies = Replies(stream)
     logging.basicConfig(level=logging.INFO, handlers=[LogHandler(replies)], format="%(message)s")

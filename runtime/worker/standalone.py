@@ -84,7 +84,7 @@ log = logging.getLogger(__name__)
 
 
 def main(file: str, connectors: Sequence[str]) -> int:
-    """Run a worker until SIGTERM or SIGINT; returns the exit code. All files are read before anything starts."""
+    """Run a worker until SIGTERM, SIGINT or SIGHUP; returns the exit code. All files are read before it starts."""
 
     def load() -> tuple[WorkerConfig, StorageFactory, OnReady]:
         config = load_standalone(Path(file), java)

@@ -51,7 +51,7 @@ class WorkerStartError(Exception):
 
 
 def main(file: str) -> int:
-    """Run a distributed worker until SIGTERM or SIGINT; returns the exit code."""
+    """Run a distributed worker until SIGTERM, SIGINT or SIGHUP; returns the exit code."""
     with closing(WorkerJava()) as java:
         return run(file, lambda: (load_distributed(Path(file), java), kafka_storage, _nothing))
 
@@ -223,6 +223,8 @@ class Worker:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._on_signal)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
+            loop.add_signal_handler(signal.SIGHUP, self._stop.set)  # a terminal that closes sends several
 
     def _on_signal(self) -> None:
         """The first signal stops the worker, a second one ends the process at once."""

@@ -94,6 +94,7 @@ class SchemaRegistry:
     def _opened(self) -> Any:
         import httpx
 
+        from tui.wire.proxy import proxy_url
         from tui.wire.tls_client import verifying_context
 
         registry = self._address
@@ -104,6 +105,8 @@ class SchemaRegistry:
             headers=headers,
             timeout=TIMEOUT,
             verify=verifying_context(registry.ca) if registry.ca else True,
+            proxy=proxy_url(registry.urls[0]) if registry.urls else None,
+            trust_env=False,
         )
 
 

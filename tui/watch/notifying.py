@@ -122,7 +122,7 @@ class Notifier:
                 threading.Event().wait(self._back_off.pause(attempt))
             try:
                 status = self._post(address, report)
-            except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
+            except (httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError):
                 raise HeadraceError("the webhook is not a valid http or https URL") from None
             except httpx.HTTPError as error:
                 problem = type(error).__name__
@@ -138,7 +138,12 @@ class Notifier:
         """The status of the response. Redirects are not followed, and the body is not read, since it may be endless."""
         import httpx
 
-        with httpx.stream("POST", address, json=report, timeout=WEBHOOK_TIMEOUT, follow_redirects=False) as response:
+        from tui.wire.proxy import proxy_url
+
+        proxy = proxy_url(address)
+        with httpx.stream(
+            "POST", address, json=report, timeout=WEBHOOK_TIMEOUT, follow_redirects=False, proxy=proxy, trust_env=False
+        ) as response:
             return response.status_code
 
 

@@ -29,6 +29,13 @@ def proxy_of(endpoint: Endpoint) -> SplitResult | None:
     return _parts(proxies[name], f"{name.upper()}_PROXY of the environment")
 
 
+def proxy_url(url: str) -> str | None:
+    """The environment's proxy for another server than a worker, as an argument of httpx. Raises UsageError, and
+    ValueError for an invalid URL."""
+    proxy = proxy_of(Endpoint(url))
+    return None if proxy is None else proxy.geturl()
+
+
 def credentials(proxy: SplitResult | None) -> dict[str, str]:
     """The header with the proxy's user and password."""
     if proxy is None or not proxy.username:

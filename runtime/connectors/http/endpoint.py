@@ -13,6 +13,7 @@ from runtime.api.errors import ConfigError
 from runtime.connectors.http.credentials import attempt, credentials_of
 from runtime.connectors.http.failures import EndpointError, MessageScrubber, raise_for_status
 from runtime.connectors.http.settings import EndpointSettings
+from runtime.system.http_client import proxied_client
 from runtime.system.tls_client import verifying_context
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class HttpEndpoint:
         timeout = httpx.Timeout(
             settings["http.request.timeout.ms"] / 1000, connect=settings["http.connect.timeout.ms"] / 1000
         )
-        self._client = httpx.Client(
+        self._client = proxied_client(
             verify=_tls(connection),
             timeout=timeout,
             follow_redirects=False,

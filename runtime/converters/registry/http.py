@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from runtime.api.errors import DataError, RetriableError
+from runtime.system.http_client import proxied_client
 
 _TIMEOUT = 10.0  # seconds for a response
 _NOT_FOUND = 404
@@ -28,11 +29,9 @@ class HttpClient:
         transport: Any = None,
     ) -> None:
         """`credentials` are user and password, `tls` is a context; True: the default one."""
-        import httpx
-
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._urls = [url.strip().rstrip("/") for url in urls]
-        self._client = httpx.Client(
+        self._client = proxied_client(
             auth=credentials, headers=headers, timeout=_TIMEOUT, verify=tls, transport=transport
         )
 

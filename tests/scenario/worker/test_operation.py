@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -85,3 +87,13 @@ def _check_the_end(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> Non
     connect.stop("drained")
     assert connect.offsets("drained")[0]["offset"] == {"position": file.stat().st_size}
     assert count(broker.bootstrap, topic) == lines
+
+
+def test_a_terminal_that_is_closed_stops_the_worker_in_order(worker: StartWorker) -> None:
+    process = worker({"headrace.slots": "1"})
+    for _ in range(2):  # by the kernel, and by the shell
+        os.killpg(process.pid, signal.SIGHUP)
+    assert process.wait(soon(20)) == 0
+    log = process.log.read_text()
+    assert f"Worker {process.url.removeprefix('http://')} has stopped" in log
+    assert "plugin host" not in log, "it does not end before the worker"

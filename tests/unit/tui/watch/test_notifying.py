@@ -141,3 +141,10 @@ def test_the_bell_rings_at_the_start_only() -> None:
     notifier.notify(change(desktop=False, bell=False))
     assert [text.startswith("\x1b]9;") for text in written] == [True, True]
     assert [text.count(BELL) for text in written] == [2, 1]  # the sequence itself ends with one
+
+
+def test_a_proxy_that_cannot_be_used_is_no_invalid_webhook(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://proxy:1080")
+    (said,) = notified(change(webhook="http://chat.invalid/secret"))
+    assert "ALL_PROXY of the environment is a proxy of type socks5" in said
+    assert "secret" not in said
