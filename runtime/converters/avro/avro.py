@@ -22,6 +22,7 @@ from runtime.converters.avro.schema import AvroSchemas
 from runtime.converters.avro.target import TargetSchema
 from runtime.converters.avro.union import UnionCodec
 from runtime.converters.avro.write import FromConnect, is_plain, value_writer
+from runtime.converters.charset import well_formed
 from runtime.converters.registry.client import AVRO
 from runtime.converters.registry.converter import ConfluentConverter
 from runtime.converters.registry.formats import Format, NativeSchema
@@ -105,7 +106,11 @@ class AvroEncoder:
 
     def _written(self, value: Any) -> bytes:
         out = io.BytesIO()
-        self._write(out, self._parsed, value)
+        try:
+            self._write(out, self._parsed, value)
+        except UnicodeEncodeError:
+            out = io.BytesIO()
+            self._write(out, self._parsed, well_formed(value))
         return out.getvalue()
 
 
@@ -122,7 +127,7 @@ class AvroDecoder:
         self._columns = columns
 
     def read(self, data: bytes) -> Any:
-        value = self._read(io.BytesIO(data), self._parsed, None)
+        value = self._read(io.BytesIO(data), self._parsed, None, handle_unicode_errors="replace")
         return value if self._convert is None else self._convert(value)
 
     def read_batch(self, data: Sequence[bytes]) -> ValueBatch:

@@ -154,3 +154,13 @@ def test_batches_of_an_optional_struct() -> None:
         list(form.encoder(schema, form.native(schema), None).write_batch(values))
         == [b"\x02\x01" + bytes(8), b"\0"] * 20
     )
+
+
+def test_texts_that_are_not_utf8() -> None:
+    """As if Java had read and written them. Other records of the batch are not affected."""
+    encoder = _encoder(STRING_SCHEMA)
+    assert encoder.write({"f": "gr\udcfcn\ud800"}) == b"\x0egr\xef\xbf\xbdn?"
+    schema = Schema(Type.STRUCT, name="R", fields=(Field("f", STRING_SCHEMA),))
+    rows = [{"f": "a"}] * 20 + [{"f": "\udcfc"}]
+    assert list(encoder.write_batch(ValueBatch(schema, rows))) == [b"\x02a"] * 20 + [b"\x06\xef\xbf\xbd"]
+    assert _decoder("string").read(b"\x06a\xfcb") == {"f": "a\ufffdb"}
