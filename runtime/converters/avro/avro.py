@@ -33,7 +33,12 @@ PACKAGE = ("AvroConverter", "fastavro", "fastavro", "avro")
 MISSING = missing(*PACKAGE[:2], PACKAGE[3])
 OPTIONS = (
     optional("connect.meta.data", ConfigType.BOOLEAN, True, "Whether to write and read connect.* properties."),
-    optional("enhanced.avro.schema.support", ConfigType.BOOLEAN, False, "Whether to write enums as Avro enums."),
+    optional(
+        "enhanced.avro.schema.support",
+        ConfigType.BOOLEAN,
+        False,
+        "Whether to write enums as Avro enums, and to name the branches of unions by the full names of their types.",
+    ),
 )
 
 
@@ -53,7 +58,7 @@ class AvroFormat(Format):
         return NativeSchema(orjson.dumps(avro).decode(), schema.name, avro)
 
     def encoder(self, schema: Schema, native: NativeSchema, target: RegisteredSchema | None) -> AvroEncoder:
-        codec = UnionCodec()
+        codec = UnionCodec(self._enhanced)
         for text in target.references.values() if target is not None else ():
             codec.parse(json.loads(text))
         parsed = codec.parse(native.parsed if target is None else json.loads(target.text))
@@ -63,8 +68,8 @@ class AvroFormat(Format):
 
     def decoder(self, schema: RegisteredSchema, path: Sequence[int]) -> AvroDecoder:
         document, named = json.loads(schema.text), [json.loads(text) for text in schema.references.values()]
-        connect, convert = connect_schema(document, named, self._meta)
-        codec = UnionCodec(defaults=False)
+        connect, convert = connect_schema(document, named, self._meta, self._enhanced)
+        codec = UnionCodec(self._enhanced, defaults=False)
         for other in named:
             codec.parse(other)
         parsed = codec.parse(document)

@@ -46,11 +46,11 @@ def type_name(document: Avro, space: str = "") -> str:
     return document if document in KINDS or "." in document or not space else f"{space}.{document}"
 
 
-def branch_names(branches: list[Avro], space: str) -> list[str]:
+def branch_names(branches: list[Avro], space: str, enhanced: bool = False) -> list[str]:
     """The field names of a union, as in Confluent's converter: the kind, or the simple name of a defined type; the full
-    name if several branches have the same simple name."""
+    name if several branches have the same simple name, or if `enhanced`, the option, is set."""
     full = [type_name(branch, space) for branch in branches]
-    simple = [name.rpartition(".")[2] for name in full]
+    simple = full if enhanced else [name.rpartition(".")[2] for name in full]
     times = Counter(simple)
     names = [long if times[short] > 1 else short for long, short in zip(full, simple, strict=True)]
     twice = next((name for name, number in Counter(names).items() if number > 1), None)

@@ -23,20 +23,23 @@ _LOGICAL = {
 }  # fmt: skip
 
 
-def connect_schema(document: Avro, referred: Sequence[Avro], meta: bool = True) -> tuple[Schema, ToConnect | None]:
+def connect_schema(
+    document: Avro, referred: Sequence[Avro], meta: bool = True, enhanced: bool = False
+) -> tuple[Schema, ToConnect | None]:
     """The Connect schema of an Avro schema, and a function that converts values (None: no conversion needed).
 
-    `referred` holds the schemas that this schema references; `meta`: interpret `connect.*` properties."""
-    reading = _Reading(meta)
+    `referred` holds the schemas that this schema references; `meta`: interpret `connect.*` properties; `enhanced`: as
+    for branch_names()."""
+    reading = _Reading(meta, enhanced)
     for other in referred:
         reading.of(other, "")
     return reading.of(document, "")
 
 
 class _Reading:
-    def __init__(self, meta: bool) -> None:
+    def __init__(self, meta: bool, enhanced: bool) -> None:
         self._named: dict[str, tuple[Avro, str]] = {}  # with their enclosing namespace
-        self._meta = meta
+        self._meta, self._enhanced = meta, enhanced
         self._open: set[str] = set()
 
     def of(self, document: Avro, space: str) -> tuple[Schema, ToConnect | None]:
@@ -70,12 +73,20 @@ class _Reading:
             raise DataError(f"The Avro schema refers to the undefined type {name}")
         return self.of(*known)
 
+    def _definition_of(self, document: Avro, space: str) -> tuple[Avro, str]:
+        """The definition that a name refers to, with its enclosing namespace; other types as they are."""
+        if not isinstance(document, str):
+            return document, space
+        return self._named.get(
+            f"{space}.{document}" if space else document, self._named.get(document, (document, space))
+        )
+
     def _simple(self, document: Mapping[str, Any]) -> Schema:
         kind = str(document["type"])
         logical = document.get("logicalType")
         made = _LOGICAL.get((kind, str(logical))) or Schema(_PLAIN[kind])
         given = document.get("connect.type")
-        if kind == "int" and given in ("int8", "int16"):
+        if kind == "int" and logical is None and given in ("int8", "int16"):
             made = Schema(Type(given))
         return self._described(made, document)
 
@@ -124,9 +135,11 @@ class _Reading:
 
     def _array(self, document: Mapping[str, Any], space: str) -> tuple[Schema, ToConnect | None]:
         items = document["items"]
-        entry = isinstance(items, dict) and items.get("type") == "record"
-        if entry and (items["name"] == ENTRY or items.get("connect.internal.type") == ENTRY):
-            (key, key_convert), (value, convert) = (self.of(f["type"], space) for f in items["fields"])
+        entry, inside = self._definition_of(items, space)
+        if isinstance(entry, dict) and entry.get("type") == "record" and _is_entry(entry, inside):
+            self._named[type_name(entry, inside)] = entry, inside
+            inside = space_of(entry, inside)
+            (key, key_convert), (value, convert) = (self.of(f["type"], inside) for f in entry["fields"])
             made = self._described(Schema(Type.MAP, keys=key, values=value), document)
             return made, _entries(key_convert, convert)
         values, convert = self.of(items, space)
@@ -140,7 +153,7 @@ class _Reading:
             schema, convert = self.of(others[0], space)
             return schema.replace(optional=optional), convert and (lambda v: None if v is None else convert(v))
         made = [self.of(branch, space) for branch in others]
-        names = branch_names(others, space)
+        names = branch_names(others, space, self._enhanced)
         fields = tuple(Field(n, schema.replace(optional=True)) for n, (schema, _) in zip(names, made, strict=True))
         converts = {n: convert for n, (_, convert) in zip(names, made, strict=True) if convert is not None}
         return Schema(Type.STRUCT, optional, name=UNION, fields=fields), _branches(converts) if converts else None
@@ -160,6 +173,11 @@ class _Reading:
         made = schema.replace(**metadata) if metadata else schema
         default = document.get("connect.default")
         return made if default is None else _with_default(made, default)
+
+
+def _is_entry(record: Mapping[str, Any], space: str) -> bool:
+    """Whether a record holds an entry of a map whose keys are not texts."""
+    return type_name(record, space) == f"{NAMESPACE}.{ENTRY}" or record.get("connect.internal.type") == ENTRY
 
 
 def _is_nullable(document: Avro) -> bool:

@@ -88,11 +88,19 @@ class AvroSchemas:
         keys = schema.key()
         if keys.type is Type.STRING and not keys.optional:
             return self._described(schema, {"type": "map", "values": self.avro(schema.element())})
-        fields = [self._field(Field("key", keys)), self._field(Field("value", schema.element()))]
-        entry = {"type": "record", "name": ENTRY, "namespace": NAMESPACE, "fields": fields}
-        if schema.name is not None:
-            entry = {**_named("record", schema.name), "fields": fields, "connect.internal.type": ENTRY}
-        return self._described(schema, {"type": "array", "items": entry})
+        return self._described(schema, {"type": "array", "items": self._entry(schema)})
+
+    def _entry(self, schema: Schema) -> Avro:
+        """The record of a map's entries, once for equal types of keys and values."""
+        keys, values = schema.key(), schema.element()
+        name = schema.name or f"{NAMESPACE}.{ENTRY}"
+
+        def make() -> Avro:
+            fields = [self._field(Field("key", keys)), self._field(Field("value", values))]
+            more = {} if schema.name is None else {"connect.internal.type": ENTRY}
+            return {**_named("record", name), "fields": fields, **more}
+
+        return self._once(Schema(Type.MAP, name=name, keys=keys, values=values), make)
 
     def _record(self, schema: Schema) -> Avro:
         if schema.name is not None:

@@ -164,3 +164,36 @@ def test_texts_that_are_not_utf8() -> None:
     rows = [{"f": "a"}] * 20 + [{"f": "\udcfc"}]
     assert list(encoder.write_batch(ValueBatch(schema, rows))) == [b"\x02a"] * 20 + [b"\x06\xef\xbf\xbd"]
     assert _decoder("string").read(b"\x06a\xfcb") == {"f": "a\ufffdb"}
+
+
+def test_branches_have_full_names_with_enhanced_support() -> None:
+    inner = {"type": "record", "name": "Event", "namespace": "com.x", "fields": [{"name": "n", "type": "int"}]}
+    registered = _registered(["null", "int", inner])
+    for enhanced, name in (("false", "Event"), ("true", "com.x.Event")):
+        form = _format(enhanced_avro_schema_support=enhanced)
+        decoder = form.decoder(registered, ())
+        assert decoder.read(b"\x04\x0a") == {"f": {name: {"n": 5}}}
+        assert [field.name for field in _field(decoder).fields] == ["int", name]
+        for target in (None, registered):
+            encoder = form.encoder(decoder.schema, form.native(decoder.schema), target)
+            assert encoder.write({"f": {name: {"n": 5}}}) == b"\x04\x0a"
+
+
+@pytest.mark.parametrize("name", [None, "com.x.Sizes"])
+def test_two_maps_of_the_same_types(name: str | None) -> None:
+    """The second one refers to the definition of its entries in the first one."""
+    entries = Schema(Type.MAP, keys=INT32_SCHEMA, values=STRING_SCHEMA, name=name)
+    fields = Field("a", entries), Field("b", entries.replace(optional=True))
+    form, schema = _format(), Schema(Type.STRUCT, name="R", fields=fields)
+    native = form.native(schema)
+    assert native.parsed["fields"][1]["type"][1]["items"] == (name or "io.confluent.connect.avro.MapEntry")
+    value = {"a": {1: "x"}, "b": {2: "y"}}
+    decoder = form.decoder(RegisteredSchema(SchemaId(1), native.text, {}), ())
+    assert decoder.schema == schema
+    assert decoder.read(form.encoder(schema, native, None).write(value)) == value
+
+
+def test_a_record_of_another_namespace_is_not_an_entry() -> None:
+    fields = [{"name": "key", "type": "int"}, {"name": "value", "type": "string"}]
+    entry = {"type": "record", "name": "MapEntry", "namespace": "com.x", "fields": fields}
+    assert _field(_decoder({"type": "array", "items": entry})).type is Type.ARRAY
