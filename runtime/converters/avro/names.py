@@ -14,6 +14,13 @@ Avro = Any
 ENUM = "io.confluent.connect.avro.Enum"
 UNION = "io.confluent.connect.avro.Union"
 FIXED_SIZE = "connect.fixed.size"
+RECORD_DOC, FIELD_DOC = "io.confluent.connect.avro.record.doc", "io.confluent.connect.avro.field.doc."
+ENUM_DOC, ENUM_DEFAULT = "io.confluent.connect.avro.enum.doc.", "io.confluent.connect.avro.enum.default."
+FIELD_DEFAULT = "io.confluent.connect.avro.field.default"
+"""Parameters that keep what Connect's schemas do not have: docs of records, fields and enums, the default of an enum,
+and whether a default is that of the field, not of its type."""
+AVRO_PROPERTY = "avro."
+"""The beginning of properties, such as avro.java.string, that are parameters in Connect."""
 DEFINED = ("record", "error", "enum", "fixed")
 KINDS = ("boolean", "int", "long", "float", "double", "string", "bytes", "array", "map")
 

@@ -10,7 +10,22 @@ from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA,
 from runtime.api.data.schema import STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import DataError
 from runtime.converters.avro.defaults import default_value
-from runtime.converters.avro.names import ENUM, FIXED_SIZE, UNION, Avro, branch_names, is_null, space_of, type_name
+from runtime.converters.avro.names import (
+    AVRO_PROPERTY,
+    ENUM,
+    ENUM_DEFAULT,
+    ENUM_DOC,
+    FIELD_DEFAULT,
+    FIELD_DOC,
+    FIXED_SIZE,
+    RECORD_DOC,
+    UNION,
+    Avro,
+    branch_names,
+    is_null,
+    space_of,
+    type_name,
+)
 from runtime.converters.avro.schema import DECIMAL_TYPE, ENTRY, NAMESPACE, UNNAMED
 
 ToConnect = Callable[[Any], Any]
@@ -103,7 +118,10 @@ class _Reading:
         space = space_of(document, space)
         if document["type"] == "enum":
             symbols = tuple((f"{ENUM}.{symbol}", symbol) for symbol in document["symbols"])
-            parameters = ((ENUM, full), *symbols) if self._meta else ()
+            simple = full.rpartition(".")[2]
+            given = ((ENUM_DOC + simple, document.get("doc")), (ENUM_DEFAULT + simple, document.get("default")))
+            texts = tuple((key, text) for key, text in given if text is not None)
+            parameters = (*texts, (ENUM, full), *symbols) if self._meta else ()
             return self._described(Schema(Type.STRING, name=full, parameters=parameters), document), None
         if document["type"] == "fixed":
             if document.get("logicalType") == DECIMAL_TYPE:
@@ -120,18 +138,25 @@ class _Reading:
 
     def _record(self, document: Mapping[str, Any], full: str, space: str) -> tuple[Schema, ToConnect | None]:
         fields, converts = [], []
+        docs = [(RECORD_DOC, document.get("doc"))]
         for given in document["fields"]:
             schema, convert = self.of(given["type"], space)
             if given.get("default") is not None and not _is_nullable(given["type"]):
-                schema = _with_default(schema, given["default"])
-            if given.get("doc") is not None:
-                schema = schema.replace(doc=given["doc"])
+                schema = self._with_field_default(schema, given)
+            docs.append((FIELD_DOC + given["name"], given.get("doc")))
             fields.append(Field(given["name"], schema))
             if convert is not None:
                 converts.append((given["name"], convert))
         name = None if full.startswith(f"{NAMESPACE}.{UNNAMED}") else full
-        made = Schema(Type.STRUCT, name=name, doc=document.get("doc"), fields=tuple(fields))
+        parameters = tuple((key, text) for key, text in docs if text is not None) if self._meta else ()
+        made = Schema(Type.STRUCT, name=name, fields=tuple(fields), parameters=parameters)
         return self._described(made, document), _struct(converts) if converts else None
+
+    def _with_field_default(self, schema: Schema, field: Mapping[str, Any]) -> Schema:
+        kind = field["type"]
+        if self._meta and not (isinstance(kind, dict) and "connect.default" in kind):
+            schema = schema.replace(parameters=(*schema.parameters, (FIELD_DEFAULT, "true")))
+        return _with_default(schema, field["default"])
 
     def _array(self, document: Mapping[str, Any], space: str) -> tuple[Schema, ToConnect | None]:
         items = document["items"]
@@ -170,6 +195,9 @@ class _Reading:
             metadata["doc"] = document["connect.doc"]
         if self._meta and "connect.parameters" in document:
             metadata["parameters"] = tuple({**dict(schema.parameters), **document["connect.parameters"]}.items())
+        if properties := [key for key in document if key.startswith(AVRO_PROPERTY)]:
+            own = dict(metadata.get("parameters", schema.parameters))
+            metadata["parameters"] = tuple({**own, **{key: str(document[key]) for key in properties}}.items())
         made = schema.replace(**metadata) if metadata else schema
         default = document.get("connect.default")
         return made if default is None else _with_default(made, default)

@@ -197,3 +197,39 @@ def test_a_record_of_another_namespace_is_not_an_entry() -> None:
     fields = [{"name": "key", "type": "int"}, {"name": "value", "type": "string"}]
     entry = {"type": "record", "name": "MapEntry", "namespace": "com.x", "fields": fields}
     assert _field(_decoder({"type": "array", "items": entry})).type is Type.ARRAY
+
+
+def test_docs_and_field_defaults_are_kept_as_parameters() -> None:
+    """Confluent's converter registers the same schema again. A doc of Connect's own is `connect.doc`."""
+    own = "io.confluent.connect.avro"
+    enum = {"type": "enum", "name": "E", "symbols": ["A"], "doc": "of the enum", "default": "A"}
+    fields = [
+        {"name": "f", "type": {"type": "string", "avro.java.string": "String"}, "doc": "of the field", "default": "x"},
+        {"name": "e", "type": enum},
+    ]
+    document = {"type": "record", "name": "R", "doc": "of the record", "fields": fields}
+    form = _format(enhanced_avro_schema_support="true")
+    schema = form.decoder(RegisteredSchema(SchemaId(1), json.dumps(document), {}), ()).schema
+    assert schema.parameters == ((f"{own}.record.doc", "of the record"), (f"{own}.field.doc.f", "of the field"))
+    text, chosen = schema.field("f"), schema.field("e")
+    assert text is not None and chosen is not None
+    assert dict(text.parameters) == {f"{own}.field.default": "true", "avro.java.string": "String"}
+    assert chosen.parameters[:2] == ((f"{own}.enum.doc.E", "of the enum"), (f"{own}.enum.default.E", "A"))
+    written = form.native(schema).parsed
+    assert (written["doc"], [field.get("doc") for field in written["fields"]]) == (
+        "of the record",
+        ["of the field", None],
+    )
+    first, second = (field["type"] for field in written["fields"])
+    assert (first["avro.java.string"], written["fields"][0]["default"], "connect.default" in first) == (
+        "String",
+        "x",
+        False,
+    )
+    assert (second["doc"], second["default"]) == ("of the enum", "A")
+    documented = Schema(Type.STRUCT, name="R", doc="r", fields=(Field("f", STRING_SCHEMA.replace(doc="d")),))
+    plain = form.native(documented).parsed
+    assert (plain["connect.doc"], plain["fields"]) == (
+        "r",
+        [{"name": "f", "type": {"type": "string", "connect.doc": "d"}}],
+    )
