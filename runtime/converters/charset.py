@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from runtime.api.errors import ConfigError
 
@@ -19,6 +19,18 @@ def java_utf8(text: str) -> bytes:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
         return _BEYOND_BYTES.sub("?", text).encode("utf-8", "surrogateescape")
+
+
+def well_formed(value: Any) -> Any:
+    """A value whose texts can be written in UTF-8: U+FFFD takes the place of bytes that were not UTF-8, a question mark
+    that of other lone surrogates, as if Java had read and written the texts."""
+    if isinstance(value, str):
+        return java_utf8(value).decode("utf-8", "replace")
+    if isinstance(value, Mapping):
+        return {well_formed(key): well_formed(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(well_formed, value))
+    return value
 
 
 _SURROGATES = re.compile("[\ud800-\udfff]")

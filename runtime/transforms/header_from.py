@@ -54,17 +54,18 @@ class HeaderFromValue(Transformation):
             headers += [(header, None, fields.get(name)) for name, header in self._pairs]
         else:
             fields = require_struct(schema, value, self._purpose)
-        if self._move:
-            rest = {name: item for name, item in fields.items() if name not in self._moved}
+        changed = self._move or schema is None
+        if changed:
+            rest = {name: item for name, item in fields.items() if not self._move or name not in self._moved}
             if schema is None:
                 value = JavaMap(rest)
-                value.copied, value.capacity = len(rest), len(fields) * 4 // 3 + 1
+                value.copied, value.capacity = len(rest), _capacity(fields)
             else:
                 rest_schema, copy = self._schemas.get(schema)
                 value = copy.row(rest)
         if schema is not None:
             headers += self._typed(schema, fields)
-        if self._move:
+        if changed:
             if of_value:
                 record.value_schema, record.value = rest_schema, value
             else:
@@ -77,10 +78,10 @@ class HeaderFromValue(Transformation):
         part = values if of_value else metadata.keys
         columns, count = part.columns, part.count
         added = [self._column(part.schema, columns, count, *pair) for pair in self._pairs]
-        if self._move:
-            rest = {name: column for name, column in columns.items() if name not in self._moved}
+        if self._move or part.schema is None:
+            rest = {name: column for name, column in columns.items() if not self._move or name not in self._moved}
             if part.schema is None:
-                part = ValueBatch.maps(rest, count, HashMapLayout(len(rest), len(columns) * 4 // 3 + 1))
+                part = ValueBatch.maps(rest, count, HashMapLayout(len(rest), _capacity(columns)))
             else:
                 rest_schema, copy = self._schemas.get(part.schema)
                 part = ValueBatch.struct(rest_schema, copy.columns(rest), count)
@@ -122,6 +123,11 @@ class HeaderFromValue(Transformation):
     def _rest(self, schema: Schema) -> tuple[Schema, StructCopy]:
         rest = struct_schema({f.name: f.schema for f in schema.fields if f.name not in self._moved}, schema)
         return rest, StructCopy(schema, self._fill, rest)
+
+
+def _capacity(fields: Mapping[str, Any]) -> int:
+    """Of Java's copy of a map, which both operations make."""
+    return len(fields) * 4 // 3 + 1 if fields else 16
 
 
 def _joined(headers: Sequence[Headers | None], added: list[Iterable[Header]]) -> list[Headers | None]:

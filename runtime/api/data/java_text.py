@@ -90,7 +90,8 @@ def map_order(value: Mapping[Any, Any], keys: Schema | None = None) -> list[Any]
         return value.order()
     items = list(value)
     buckets = 1
-    capacity = value.capacity if hasattr(value, "capacity") else value.copied * 4 // 3 + 1
+    default = value.copied * 4 // 3 + 1 if value.copied else 16
+    capacity = value.capacity if hasattr(value, "capacity") else default
     while buckets < capacity:
         buckets *= 2
     return _by_bucket(_by_bucket(items[: value.copied], 16, single) + items[value.copied :], buckets, single)

@@ -22,6 +22,7 @@ from runtime.converters.avro.schema import AvroSchemas
 from runtime.converters.avro.target import TargetSchema
 from runtime.converters.avro.union import UnionCodec
 from runtime.converters.avro.write import FromConnect, is_plain, value_writer
+from runtime.converters.charset import well_formed
 from runtime.converters.registry.client import AVRO
 from runtime.converters.registry.converter import ConfluentConverter
 from runtime.converters.registry.formats import Format, NativeSchema
@@ -32,7 +33,12 @@ PACKAGE = ("AvroConverter", "fastavro", "fastavro", "avro")
 MISSING = missing(*PACKAGE[:2], PACKAGE[3])
 OPTIONS = (
     optional("connect.meta.data", ConfigType.BOOLEAN, True, "Whether to write and read connect.* properties."),
-    optional("enhanced.avro.schema.support", ConfigType.BOOLEAN, False, "Whether to write enums as Avro enums."),
+    optional(
+        "enhanced.avro.schema.support",
+        ConfigType.BOOLEAN,
+        False,
+        "Whether to write enums as Avro enums, and to name the branches of unions by the full names of their types.",
+    ),
 )
 
 
@@ -52,7 +58,7 @@ class AvroFormat(Format):
         return NativeSchema(orjson.dumps(avro).decode(), schema.name, avro)
 
     def encoder(self, schema: Schema, native: NativeSchema, target: RegisteredSchema | None) -> AvroEncoder:
-        codec = UnionCodec()
+        codec = UnionCodec(self._enhanced)
         for text in target.references.values() if target is not None else ():
             codec.parse(json.loads(text))
         parsed = codec.parse(native.parsed if target is None else json.loads(target.text))
@@ -62,8 +68,8 @@ class AvroFormat(Format):
 
     def decoder(self, schema: RegisteredSchema, path: Sequence[int]) -> AvroDecoder:
         document, named = json.loads(schema.text), [json.loads(text) for text in schema.references.values()]
-        connect, convert = connect_schema(document, named, self._meta)
-        codec = UnionCodec(defaults=False)
+        connect, convert = connect_schema(document, named, self._meta, self._enhanced)
+        codec = UnionCodec(self._enhanced, defaults=False)
         for other in named:
             codec.parse(other)
         parsed = codec.parse(document)
@@ -105,7 +111,11 @@ class AvroEncoder:
 
     def _written(self, value: Any) -> bytes:
         out = io.BytesIO()
-        self._write(out, self._parsed, value)
+        try:
+            self._write(out, self._parsed, value)
+        except UnicodeEncodeError:
+            out = io.BytesIO()
+            self._write(out, self._parsed, well_formed(value))
         return out.getvalue()
 
 
@@ -122,7 +132,7 @@ class AvroDecoder:
         self._columns = columns
 
     def read(self, data: bytes) -> Any:
-        value = self._read(io.BytesIO(data), self._parsed, None)
+        value = self._read(io.BytesIO(data), self._parsed, None, handle_unicode_errors="replace")
         return value if self._convert is None else self._convert(value)
 
     def read_batch(self, data: Sequence[bytes]) -> ValueBatch:

@@ -14,6 +14,13 @@ Avro = Any
 ENUM = "io.confluent.connect.avro.Enum"
 UNION = "io.confluent.connect.avro.Union"
 FIXED_SIZE = "connect.fixed.size"
+RECORD_DOC, FIELD_DOC = "io.confluent.connect.avro.record.doc", "io.confluent.connect.avro.field.doc."
+ENUM_DOC, ENUM_DEFAULT = "io.confluent.connect.avro.enum.doc.", "io.confluent.connect.avro.enum.default."
+FIELD_DEFAULT = "io.confluent.connect.avro.field.default"
+"""Parameters that keep what Connect's schemas do not have: docs of records, fields and enums, the default of an enum,
+and whether a default is that of the field, not of its type."""
+AVRO_PROPERTY = "avro."
+"""The beginning of properties, such as avro.java.string, that are parameters in Connect."""
 DEFINED = ("record", "error", "enum", "fixed")
 KINDS = ("boolean", "int", "long", "float", "double", "string", "bytes", "array", "map")
 
@@ -46,11 +53,11 @@ def type_name(document: Avro, space: str = "") -> str:
     return document if document in KINDS or "." in document or not space else f"{space}.{document}"
 
 
-def branch_names(branches: list[Avro], space: str) -> list[str]:
+def branch_names(branches: list[Avro], space: str, enhanced: bool = False) -> list[str]:
     """The field names of a union, as in Confluent's converter: the kind, or the simple name of a defined type; the full
-    name if several branches have the same simple name."""
+    name if several branches have the same simple name, or if `enhanced`, the option, is set."""
     full = [type_name(branch, space) for branch in branches]
-    simple = [name.rpartition(".")[2] for name in full]
+    simple = full if enhanced else [name.rpartition(".")[2] for name in full]
     times = Counter(simple)
     names = [long if times[short] > 1 else short for long, short in zip(full, simple, strict=True)]
     twice = next((name for name, number in Counter(names).items() if number > 1), None)

@@ -10,7 +10,22 @@ from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA,
 from runtime.api.data.schema import STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import DataError
 from runtime.converters.avro.defaults import default_value
-from runtime.converters.avro.names import ENUM, FIXED_SIZE, UNION, Avro, branch_names, is_null, space_of, type_name
+from runtime.converters.avro.names import (
+    AVRO_PROPERTY,
+    ENUM,
+    ENUM_DEFAULT,
+    ENUM_DOC,
+    FIELD_DEFAULT,
+    FIELD_DOC,
+    FIXED_SIZE,
+    RECORD_DOC,
+    UNION,
+    Avro,
+    branch_names,
+    is_null,
+    space_of,
+    type_name,
+)
 from runtime.converters.avro.schema import DECIMAL_TYPE, ENTRY, NAMESPACE, UNNAMED
 
 ToConnect = Callable[[Any], Any]
@@ -23,20 +38,23 @@ _LOGICAL = {
 }  # fmt: skip
 
 
-def connect_schema(document: Avro, referred: Sequence[Avro], meta: bool = True) -> tuple[Schema, ToConnect | None]:
+def connect_schema(
+    document: Avro, referred: Sequence[Avro], meta: bool = True, enhanced: bool = False
+) -> tuple[Schema, ToConnect | None]:
     """The Connect schema of an Avro schema, and a function that converts values (None: no conversion needed).
 
-    `referred` holds the schemas that this schema references; `meta`: interpret `connect.*` properties."""
-    reading = _Reading(meta)
+    `referred` holds the schemas that this schema references; `meta`: interpret `connect.*` properties; `enhanced`: as
+    for branch_names()."""
+    reading = _Reading(meta, enhanced)
     for other in referred:
         reading.of(other, "")
     return reading.of(document, "")
 
 
 class _Reading:
-    def __init__(self, meta: bool) -> None:
+    def __init__(self, meta: bool, enhanced: bool) -> None:
         self._named: dict[str, tuple[Avro, str]] = {}  # with their enclosing namespace
-        self._meta = meta
+        self._meta, self._enhanced = meta, enhanced
         self._open: set[str] = set()
 
     def of(self, document: Avro, space: str) -> tuple[Schema, ToConnect | None]:
@@ -70,12 +88,20 @@ class _Reading:
             raise DataError(f"The Avro schema refers to the undefined type {name}")
         return self.of(*known)
 
+    def _definition_of(self, document: Avro, space: str) -> tuple[Avro, str]:
+        """The definition that a name refers to, with its enclosing namespace; other types as they are."""
+        if not isinstance(document, str):
+            return document, space
+        return self._named.get(
+            f"{space}.{document}" if space else document, self._named.get(document, (document, space))
+        )
+
     def _simple(self, document: Mapping[str, Any]) -> Schema:
         kind = str(document["type"])
         logical = document.get("logicalType")
         made = _LOGICAL.get((kind, str(logical))) or Schema(_PLAIN[kind])
         given = document.get("connect.type")
-        if kind == "int" and given in ("int8", "int16"):
+        if kind == "int" and logical is None and given in ("int8", "int16"):
             made = Schema(Type(given))
         return self._described(made, document)
 
@@ -92,7 +118,10 @@ class _Reading:
         space = space_of(document, space)
         if document["type"] == "enum":
             symbols = tuple((f"{ENUM}.{symbol}", symbol) for symbol in document["symbols"])
-            parameters = ((ENUM, full), *symbols) if self._meta else ()
+            simple = full.rpartition(".")[2]
+            given = ((ENUM_DOC + simple, document.get("doc")), (ENUM_DEFAULT + simple, document.get("default")))
+            texts = tuple((key, text) for key, text in given if text is not None)
+            parameters = (*texts, (ENUM, full), *symbols) if self._meta else ()
             return self._described(Schema(Type.STRING, name=full, parameters=parameters), document), None
         if document["type"] == "fixed":
             if document.get("logicalType") == DECIMAL_TYPE:
@@ -109,24 +138,33 @@ class _Reading:
 
     def _record(self, document: Mapping[str, Any], full: str, space: str) -> tuple[Schema, ToConnect | None]:
         fields, converts = [], []
+        docs = [(RECORD_DOC, document.get("doc"))]
         for given in document["fields"]:
             schema, convert = self.of(given["type"], space)
             if given.get("default") is not None and not _is_nullable(given["type"]):
-                schema = _with_default(schema, given["default"])
-            if given.get("doc") is not None:
-                schema = schema.replace(doc=given["doc"])
+                schema = self._with_field_default(schema, given)
+            docs.append((FIELD_DOC + given["name"], given.get("doc")))
             fields.append(Field(given["name"], schema))
             if convert is not None:
                 converts.append((given["name"], convert))
         name = None if full.startswith(f"{NAMESPACE}.{UNNAMED}") else full
-        made = Schema(Type.STRUCT, name=name, doc=document.get("doc"), fields=tuple(fields))
+        parameters = tuple((key, text) for key, text in docs if text is not None) if self._meta else ()
+        made = Schema(Type.STRUCT, name=name, fields=tuple(fields), parameters=parameters)
         return self._described(made, document), _struct(converts) if converts else None
+
+    def _with_field_default(self, schema: Schema, field: Mapping[str, Any]) -> Schema:
+        kind = field["type"]
+        if self._meta and not (isinstance(kind, dict) and "connect.default" in kind):
+            schema = schema.replace(parameters=(*schema.parameters, (FIELD_DEFAULT, "true")))
+        return _with_default(schema, field["default"])
 
     def _array(self, document: Mapping[str, Any], space: str) -> tuple[Schema, ToConnect | None]:
         items = document["items"]
-        entry = isinstance(items, dict) and items.get("type") == "record"
-        if entry and (items["name"] == ENTRY or items.get("connect.internal.type") == ENTRY):
-            (key, key_convert), (value, convert) = (self.of(f["type"], space) for f in items["fields"])
+        entry, inside = self._definition_of(items, space)
+        if isinstance(entry, dict) and entry.get("type") == "record" and _is_entry(entry, inside):
+            self._named[type_name(entry, inside)] = entry, inside
+            inside = space_of(entry, inside)
+            (key, key_convert), (value, convert) = (self.of(f["type"], inside) for f in entry["fields"])
             made = self._described(Schema(Type.MAP, keys=key, values=value), document)
             return made, _entries(key_convert, convert)
         values, convert = self.of(items, space)
@@ -140,7 +178,7 @@ class _Reading:
             schema, convert = self.of(others[0], space)
             return schema.replace(optional=optional), convert and (lambda v: None if v is None else convert(v))
         made = [self.of(branch, space) for branch in others]
-        names = branch_names(others, space)
+        names = branch_names(others, space, self._enhanced)
         fields = tuple(Field(n, schema.replace(optional=True)) for n, (schema, _) in zip(names, made, strict=True))
         converts = {n: convert for n, (_, convert) in zip(names, made, strict=True) if convert is not None}
         return Schema(Type.STRUCT, optional, name=UNION, fields=fields), _branches(converts) if converts else None
@@ -157,9 +195,17 @@ class _Reading:
             metadata["doc"] = document["connect.doc"]
         if self._meta and "connect.parameters" in document:
             metadata["parameters"] = tuple({**dict(schema.parameters), **document["connect.parameters"]}.items())
+        if properties := [key for key in document if key.startswith(AVRO_PROPERTY)]:
+            own = dict(metadata.get("parameters", schema.parameters))
+            metadata["parameters"] = tuple({**own, **{key: str(document[key]) for key in properties}}.items())
         made = schema.replace(**metadata) if metadata else schema
         default = document.get("connect.default")
         return made if default is None else _with_default(made, default)
+
+
+def _is_entry(record: Mapping[str, Any], space: str) -> bool:
+    """Whether a record holds an entry of a map whose keys are not texts."""
+    return type_name(record, space) == f"{NAMESPACE}.{ENTRY}" or record.get("connect.internal.type") == ENTRY
 
 
 def _is_nullable(document: Avro) -> bool:

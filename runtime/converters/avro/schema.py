@@ -9,7 +9,19 @@ from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP, logical_nam
 from runtime.api.data.schema import Field, Schema, Type
 from runtime.api.errors import DataError
 from runtime.converters.avro.defaults import default_json, union_fields
-from runtime.converters.avro.names import ENUM, FIXED_SIZE, UNION, Avro, type_name
+from runtime.converters.avro.names import (
+    AVRO_PROPERTY,
+    ENUM,
+    ENUM_DEFAULT,
+    ENUM_DOC,
+    FIELD_DEFAULT,
+    FIELD_DOC,
+    FIXED_SIZE,
+    RECORD_DOC,
+    UNION,
+    Avro,
+    type_name,
+)
 
 NAMESPACE, ENTRY, UNNAMED = "io.confluent.connect.avro", "MapEntry", "ConnectDefault"
 DECIMAL_TYPE = "decimal"
@@ -82,17 +94,28 @@ class AvroSchemas:
     def _enum(self, schema: Schema, parameters: dict[str, str]) -> Avro:
         symbols = [text for key, text in parameters.items() if key.startswith(f"{ENUM}.")]
         name = parameters[ENUM]
-        return self._once(schema.replace(name=name), lambda: {**_named("enum", name), "symbols": symbols})
+        simple = name.rpartition(".")[2]
+        given = {"doc": parameters.get(ENUM_DOC + simple), "default": parameters.get(ENUM_DEFAULT + simple)}
+        more = {key: text for key, text in given.items() if text is not None}
+        return self._once(schema.replace(name=name), lambda: {**_named("enum", name), "symbols": symbols, **more})
 
     def _map(self, schema: Schema) -> Avro:
         keys = schema.key()
         if keys.type is Type.STRING and not keys.optional:
             return self._described(schema, {"type": "map", "values": self.avro(schema.element())})
-        fields = [self._field(Field("key", keys)), self._field(Field("value", schema.element()))]
-        entry = {"type": "record", "name": ENTRY, "namespace": NAMESPACE, "fields": fields}
-        if schema.name is not None:
-            entry = {**_named("record", schema.name), "fields": fields, "connect.internal.type": ENTRY}
-        return self._described(schema, {"type": "array", "items": entry})
+        return self._described(schema, {"type": "array", "items": self._entry(schema)})
+
+    def _entry(self, schema: Schema) -> Avro:
+        """The record of a map's entries, once for equal types of keys and values."""
+        keys, values = schema.key(), schema.element()
+        name = schema.name or f"{NAMESPACE}.{ENTRY}"
+
+        def make() -> Avro:
+            fields = [self._field(Field("key", keys)), self._field(Field("value", values))]
+            more = {} if schema.name is None else {"connect.internal.type": ENTRY}
+            return {**_named("record", name), "fields": fields, **more}
+
+        return self._once(Schema(Type.MAP, name=name, keys=keys, values=values), make)
 
     def _record(self, schema: Schema) -> Avro:
         if schema.name is not None:
@@ -102,15 +125,17 @@ class AvroSchemas:
         return self._fields(schema, {"type": "record", "name": f"{UNNAMED}{number}", "namespace": NAMESPACE})
 
     def _fields(self, schema: Schema, head: dict[str, Any]) -> Avro:
-        doc = {} if schema.doc is None else {"doc": schema.doc}
-        return self._described(schema, {**head, **doc, "fields": [self._field(field) for field in schema.fields]})
+        parameters = dict(schema.parameters)
+        doc = {"doc": parameters[RECORD_DOC]} if RECORD_DOC in parameters else {}
+        fields = [self._field(field, parameters.get(FIELD_DOC + field.name)) for field in schema.fields]
+        return self._described(schema, {**head, **doc, "fields": fields})
 
-    def _field(self, field: Field) -> Avro:
+    def _field(self, field: Field, doc: str | None = None) -> Avro:
         if _NAME.fullmatch(field.name) is None or "." in field.name:
             raise DataError(f"{field.name!r} is not a valid field name in Avro")
         made = {"name": field.name, "type": self.avro(field.schema)}
-        if field.schema.doc is not None:
-            made["doc"] = field.schema.doc
+        if doc is not None:
+            made["doc"] = doc
         if field.schema.default is not None:
             made["default"] = default_json(field.schema, field.schema.default)
         elif field.schema.optional:
@@ -131,15 +156,18 @@ class AvroSchemas:
 
     def _described(self, schema: Schema, made: dict[str, Any]) -> dict[str, Any]:
         """The Avro type with `connect.*` properties for metadata that Avro cannot express."""
+        parameters = dict(schema.parameters)
+        made |= {key: text for key, text in parameters.items() if key.startswith(AVRO_PROPERTY)}
         if not self._meta:
             return made
-        if schema.doc is not None and made["type"] != "record":
+        is_field_default = parameters.pop(FIELD_DEFAULT, None) is not None
+        if schema.doc is not None:
             made["connect.doc"] = schema.doc
         if schema.version is not None:
             made["connect.version"] = schema.version
-        if schema.parameters:
-            made["connect.parameters"] = dict(schema.parameters)
-        if schema.default is not None:
+        if parameters:
+            made["connect.parameters"] = parameters
+        if schema.default is not None and not is_field_default:
             made["connect.default"] = default_json(schema, schema.default)
         if schema.name is not None:
             made["connect.name"] = schema.name

@@ -24,10 +24,11 @@ class UnionCodec:
 
     Decimals are bytes for fastavro, which would round those that have more digits than their schema's precision."""
 
-    def __init__(self, defaults: bool = True) -> None:
-        """`defaults`: keep those of fields, which only a writer needs. fastavro refuses a schema for an invalid one."""
+    def __init__(self, enhanced: bool = False, defaults: bool = True) -> None:
+        """`enhanced`: as for branch_names(). `defaults`: keep those of fields, which only a writer needs. fastavro
+        refuses a schema for an invalid one."""
         self.named: dict[str, Any] = {}
-        self._defaults = defaults
+        self._enhanced, self._defaults = enhanced, defaults
         self._wrapped = 0
 
     def parse(self, document: Avro) -> Avro:
@@ -77,7 +78,7 @@ class UnionCodec:
         others = [branch for branch in branches if not is_null(branch)]
         if len(others) < 2:
             return [self._type(branch, space) for branch in branches]
-        names = iter(branch_names(others, space))
+        names = iter(branch_names(others, space, self._enhanced))
         return ["null" if is_null(b) else self._wrapper(next(names), self._type(b, space)) for b in branches]
 
     def _wrapper(self, name: str, branch: Avro) -> dict[str, Any]:

@@ -278,4 +278,7 @@ def _content(text: str | None, fill: bool) -> Schema | None:
         document = loads(text.encode())
     except DataError as error:
         raise DataError("Failed to parse schema in converter config due to serialization error: ") from error
-    return read_schema(document, fill)
+    try:
+        return read_schema(document, fill)
+    except InexactError:  # a decimal default
+        return read_schema(loads_exactly(text.encode()), fill)

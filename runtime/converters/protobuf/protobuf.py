@@ -12,6 +12,7 @@ from runtime.api.data.arrow_column import MIN_RECORDS
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.schema import Schema, Type
 from runtime.api.errors import DataError
+from runtime.converters.charset import well_formed
 from runtime.converters.protobuf.columns import column_reader
 from runtime.converters.protobuf.descriptors import Descriptors, message_class
 from runtime.converters.protobuf.known import WRAPPERS_FILE
@@ -97,10 +98,22 @@ class ProtobufEncoder:
         self._message, self._convert, self._unchanged = message, convert, unchanged
 
     def write(self, value: Any) -> bytes:
-        data: bytes = self._message(**self._convert(value)).SerializeToString()
+        return self._written(self._convert(value))
+
+    def _written(self, arguments: Any) -> bytes:
+        try:
+            data: bytes = self._message(**arguments).SerializeToString()
+        except UnicodeEncodeError:
+            data = self._message(**well_formed(arguments)).SerializeToString()
         return data
 
     def write_batch(self, values: ValueBatch) -> list[bytes]:
+        try:
+            return self._written_batch(values)
+        except UnicodeEncodeError:
+            return list(map(self.write, values.rows))
+
+    def _written_batch(self, values: ValueBatch) -> list[bytes]:
         message = self._message
         if self._unchanged:
             return [message(**row).SerializeToString() for row in values.rows]

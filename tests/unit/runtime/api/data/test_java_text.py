@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from runtime.api.data.java_text import java_text
+from runtime.api.data.java_text import JavaMap, java_text
 from runtime.api.data.schema import Schema, Type
 from tests.support.tasks.schemas import LINE
 
@@ -30,3 +30,10 @@ def test_java_text_of_typed_values() -> None:
     assert java_text(0.1, Schema(Type.FLOAT32)) == "0.1"
     assert java_text(0.10000000149011612, Schema(Type.FLOAT32)) == "0.1"
     assert java_text(16777216.0, Schema(Type.FLOAT32)) == "1.6777216E7"
+
+
+def test_a_copy_of_an_empty_map_has_the_default_capacity() -> None:
+    """As `new HashMap(Map.of())`: its table is created by the first entry."""
+    made = JavaMap.copy_of({})
+    made.update({"nto": 1, "q": 2})
+    assert java_text(made) == "{q=2, nto=1}"

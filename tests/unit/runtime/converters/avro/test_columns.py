@@ -143,7 +143,7 @@ def test_a_schema_with_another_type_is_read_by_fastavro(kind: Any, value: Any) -
     assert list(batch.rows) == [reading.read(message) for message in data]
 
 
-@pytest.mark.parametrize("message", [b"", b"\x02", b"\x02\x04\xff\xfe", b"\x02\x10ab", b"\x80" * 11])
+@pytest.mark.parametrize("message", [b"", b"\x02", b"\x02\x10ab", b"\x80" * 11])
 def test_a_malformed_message_is_refused(message: bytes) -> None:
     """The worker then reads the messages one by one: only this one is an error."""
     document = record("com.x.Row", "int", "string")

@@ -154,3 +154,82 @@ def test_batches_of_an_optional_struct() -> None:
         list(form.encoder(schema, form.native(schema), None).write_batch(values))
         == [b"\x02\x01" + bytes(8), b"\0"] * 20
     )
+
+
+def test_texts_that_are_not_utf8() -> None:
+    """As if Java had read and written them. Other records of the batch are not affected."""
+    encoder = _encoder(STRING_SCHEMA)
+    assert encoder.write({"f": "gr\udcfcn\ud800"}) == b"\x0egr\xef\xbf\xbdn?"
+    schema = Schema(Type.STRUCT, name="R", fields=(Field("f", STRING_SCHEMA),))
+    rows = [{"f": "a"}] * 20 + [{"f": "\udcfc"}]
+    assert list(encoder.write_batch(ValueBatch(schema, rows))) == [b"\x02a"] * 20 + [b"\x06\xef\xbf\xbd"]
+    assert _decoder("string").read(b"\x06a\xfcb") == {"f": "a\ufffdb"}
+
+
+def test_branches_have_full_names_with_enhanced_support() -> None:
+    inner = {"type": "record", "name": "Event", "namespace": "com.x", "fields": [{"name": "n", "type": "int"}]}
+    registered = _registered(["null", "int", inner])
+    for enhanced, name in (("false", "Event"), ("true", "com.x.Event")):
+        form = _format(enhanced_avro_schema_support=enhanced)
+        decoder = form.decoder(registered, ())
+        assert decoder.read(b"\x04\x0a") == {"f": {name: {"n": 5}}}
+        assert [field.name for field in _field(decoder).fields] == ["int", name]
+        for target in (None, registered):
+            encoder = form.encoder(decoder.schema, form.native(decoder.schema), target)
+            assert encoder.write({"f": {name: {"n": 5}}}) == b"\x04\x0a"
+
+
+@pytest.mark.parametrize("name", [None, "com.x.Sizes"])
+def test_two_maps_of_the_same_types(name: str | None) -> None:
+    """The second one refers to the definition of its entries in the first one."""
+    entries = Schema(Type.MAP, keys=INT32_SCHEMA, values=STRING_SCHEMA, name=name)
+    fields = Field("a", entries), Field("b", entries.replace(optional=True))
+    form, schema = _format(), Schema(Type.STRUCT, name="R", fields=fields)
+    native = form.native(schema)
+    assert native.parsed["fields"][1]["type"][1]["items"] == (name or "io.confluent.connect.avro.MapEntry")
+    value = {"a": {1: "x"}, "b": {2: "y"}}
+    decoder = form.decoder(RegisteredSchema(SchemaId(1), native.text, {}), ())
+    assert decoder.schema == schema
+    assert decoder.read(form.encoder(schema, native, None).write(value)) == value
+
+
+def test_a_record_of_another_namespace_is_not_an_entry() -> None:
+    fields = [{"name": "key", "type": "int"}, {"name": "value", "type": "string"}]
+    entry = {"type": "record", "name": "MapEntry", "namespace": "com.x", "fields": fields}
+    assert _field(_decoder({"type": "array", "items": entry})).type is Type.ARRAY
+
+
+def test_docs_and_field_defaults_are_kept_as_parameters() -> None:
+    """Confluent's converter registers the same schema again. A doc of Connect's own is `connect.doc`."""
+    own = "io.confluent.connect.avro"
+    enum = {"type": "enum", "name": "E", "symbols": ["A"], "doc": "of the enum", "default": "A"}
+    fields = [
+        {"name": "f", "type": {"type": "string", "avro.java.string": "String"}, "doc": "of the field", "default": "x"},
+        {"name": "e", "type": enum},
+    ]
+    document = {"type": "record", "name": "R", "doc": "of the record", "fields": fields}
+    form = _format(enhanced_avro_schema_support="true")
+    schema = form.decoder(RegisteredSchema(SchemaId(1), json.dumps(document), {}), ()).schema
+    assert schema.parameters == ((f"{own}.record.doc", "of the record"), (f"{own}.field.doc.f", "of the field"))
+    text, chosen = schema.field("f"), schema.field("e")
+    assert text is not None and chosen is not None
+    assert dict(text.parameters) == {f"{own}.field.default": "true", "avro.java.string": "String"}
+    assert chosen.parameters[:2] == ((f"{own}.enum.doc.E", "of the enum"), (f"{own}.enum.default.E", "A"))
+    written = form.native(schema).parsed
+    assert (written["doc"], [field.get("doc") for field in written["fields"]]) == (
+        "of the record",
+        ["of the field", None],
+    )
+    first, second = (field["type"] for field in written["fields"])
+    assert (first["avro.java.string"], written["fields"][0]["default"], "connect.default" in first) == (
+        "String",
+        "x",
+        False,
+    )
+    assert (second["doc"], second["default"]) == ("of the enum", "A")
+    documented = Schema(Type.STRUCT, name="R", doc="r", fields=(Field("f", STRING_SCHEMA.replace(doc="d")),))
+    plain = form.native(documented).parsed
+    assert (plain["connect.doc"], plain["fields"]) == (
+        "r",
+        [{"name": "f", "type": {"type": "string", "connect.doc": "d"}}],
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -148,3 +149,11 @@ def test_the_first_fault_of_a_struct_is_reported() -> None:
 def test_a_byte_order_mark_alone_is_malformed(data: bytes) -> None:
     with pytest.raises(DataError, match="serialization error"):
         _json(**PLAIN).to_connect("t", data)
+
+
+def test_decimal_defaults_in_schema_content() -> None:
+    decimal = "org.apache.kafka.connect.data.Decimal"
+    schema = {"type": "bytes", "name": decimal, "version": 1, "parameters": {"scale": "2"}, "default": 1.25}
+    fields = {"type": "struct", "fields": [{**schema, "field": "d"}]}
+    converter = _json(**{"schema.content": json.dumps(fields)})
+    assert converter.to_connect("t", b"{}")[1] == {"d": Decimal("1.25")}

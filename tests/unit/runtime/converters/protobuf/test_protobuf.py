@@ -339,3 +339,12 @@ def test_the_error_names_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_converter_is_found_by_name() -> None:
     for name in ("io.confluent.connect.protobuf.ProtobufConverter", "ProtobufConverter", "Protobuf"):
         assert load("converter", name) is ProtobufConverter
+
+
+def test_texts_that_are_not_utf8(stub: StubRegistry) -> None:
+    """As if Java had read and written them."""
+    schema = Schema(Type.STRUCT, name="R", fields=(Field("f", STRING_SCHEMA),))
+    converter = made(stub)
+    assert (converter.from_connect("t", schema, {"f": "gr\udcfcn\ud800"}) or b"")[6:] == b"\n\x07gr\xef\xbf\xbdn?"
+    written = converter.from_connect_batch("t", ValueBatch(schema, [{"f": "a"}, {"f": "\udcfc"}]))
+    assert [data and data[6:] for data in written or ()] == [b"\n\x01a", b"\n\x03\xef\xbf\xbd"]
