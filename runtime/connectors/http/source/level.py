@@ -59,6 +59,12 @@ class Level:
         """Whether the next records are on a page that has not been read yet."""
         return self.page is None and not self.ended
 
+    @property
+    def after_slice(self) -> str | None:
+        """Where the poll after this time slice begins; None without slices."""
+        slices, end = self.stream.slices, self.at.slice_end
+        return None if slices is None or end is None else slices.next_poll(end)
+
     def request(self) -> PageRequest:
         """The request for that page."""
         return self.stream.pagination.request({**self.values, **self.stream.values(self.at)}, self.at.page)

@@ -27,6 +27,7 @@ from runtime.connectors.http.source.missing_parents import MissingParents
 from runtime.connectors.http.source.parent_fields import ParentFields
 from runtime.connectors.http.source.positions import StreamPositions
 from runtime.connectors.http.source.requests import Reply, StreamRequests
+from runtime.connectors.http.source.server_clock import ServerClock
 from runtime.connectors.http.source.stream import Stream
 from runtime.connectors.http.source.walk import StreamRows, Walk
 
@@ -52,7 +53,7 @@ class HttpStreamReader:
         self._interval = settings[INTERVAL] / 1000
         self._parent_fields = ParentFields(settings[PARENT_FIELDS])
         self._skips = settings[MISSING] == SKIP
-        self._missing = MissingParents(config[URL])
+        self._missing, self._server_clock = MissingParents(config[URL]), ServerClock(config[URL])
         open_parents = settings[IN_FLIGHT] if stream.parent else 1
         self._endpoint = HttpEndpoint(EndpointSettings.of(settings, config, stream.origin), open_parents)
         self._requests = StreamRequests(self._endpoint, executor, RetryPolicy.of(settings), clock)
@@ -123,6 +124,8 @@ class HttpStreamReader:
             url, reply = response.result()
             if level.is_child:
                 self._missing.read()
+            if (next_poll := level.after_slice) is not None:
+                self._server_clock.check(next_poll, reply.headers)
             self._current.receive(level, reply, url)
         except TemporaryError as error:
             self._requests.failed(level, error)

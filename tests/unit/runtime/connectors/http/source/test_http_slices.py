@@ -216,3 +216,22 @@ def test_altered_offsets_are_checked(offset: Mapping[str, Any]) -> None:
         connector.alter_offsets(config, [(partition, offset)])
     with pytest.raises(ConnectError, match=r"need http\.slice\.start"):
         connector.alter_offsets({"http.url": "https://x", **COMMON}, [(partition, {"slice_start": "2026-01-01"})])
+
+
+@pytest.mark.parametrize(
+    ("more", "warns"), [({}, True), ({"http.slice.end.delay.ms": "3660000"}, False),
+                        ({"http.slice.lookback.ms": "3660000"}, False)], ids=["ahead", "delay", "lookback"],
+)  # fmt: skip
+def test_a_clock_that_is_ahead_of_the_servers_is_reported(
+    more: Mapping[str, str], warns: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    now = dt.datetime.now(dt.UTC)
+    api, clock = Events(), Clock((now + dt.timedelta(hours=1)).isoformat())
+    start = (now - dt.timedelta(hours=9)).isoformat(timespec="seconds").removesuffix("+00:00")
+    config = {**SLICES, "http.slice.start": start, "http.poll.interval.ms": "600000", **more}
+    with http_server(api) as server, source(server.url, None, clock.task(), **config) as task:
+        wait_until(lambda: not task.poll() and task.idle_poll == 0.5, 10, "the end of the poll")
+    assert len(api.windows) == 1
+    ahead = [record.getMessage() for record in caplog.records if "ahead" in record.getMessage()]
+    assert len(ahead) == warns
+    assert not warns or ("The clock of this machine is 36" in ahead[0] and "http.slice.end.delay.ms by 3" in ahead[0])
