@@ -13,6 +13,8 @@ _OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO)
 def entry() -> int:
     """Runs the command. A standard output that takes no more is one line on standard error, or none if its reader has
     closed it (`headrace plugin list | head -1`)."""
+    if os.environ.get("LC_ALL") in ("C", "POSIX"):  # in which Java finds no jar in a folder with letters beyond ASCII
+        os.environ["LC_ALL"] = "C.UTF-8"  # as Python does with LC_CTYPE (PEP 538)
     try:
         code = main(sys.argv[1:])
         if sys.stdout is not None:

@@ -38,6 +38,11 @@ def main(argv: Sequence[str]) -> int:
         # The reader has closed the pipe; without this, Python would report an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:  # such as a folder that may not be written
+        if error.filename is None:
+            raise
+        print(f"headrace plugin: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
     return code
 
 

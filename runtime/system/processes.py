@@ -25,6 +25,16 @@ def resident(pid: int | None = None) -> int:
         return 0
 
 
+def folder_of_children() -> str | None:
+    """The folder in which to start a process: None for the current one, / if that has been deleted, where Java does not
+    start."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return "/"
+    return None
+
+
 _LINUX = sys.platform.startswith("linux")
 _PR_SET_PDEATHSIG = 1
 _CREDENTIALS = struct.Struct("iII")  # pid, uid, gid

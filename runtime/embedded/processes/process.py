@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runtime.system.processes import die_with_parent, start_time
+from runtime.system.processes import die_with_parent, folder_of_children, start_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,5 +71,6 @@ def spawn(
             stderr=subprocess.STDOUT,
             env=env,
             start_new_session=True,
+            cwd=folder_of_children(),
             preexec_fn=die_with_parent() if ends_with_us else None,
         )

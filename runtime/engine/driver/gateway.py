@@ -106,8 +106,13 @@ def submitted(folder: Path, properties: Mapping[str, str], options: Sequence[str
     from pyspark.java_gateway import launch_gateway
 
     file = write_properties(folder, {**properties, OPTIONS: shlex.join(options)})
-    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--properties-file {file} --load-spark-defaults pyspark-shell"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = submit_arguments(file)
     return launch_gateway()
+
+
+def submit_arguments(file: Path) -> str:
+    """The command line of spark-submit, which PySpark divides into words. `file`: Spark's properties."""
+    return shlex.join(["--properties-file", str(file), "--load-spark-defaults", "pyspark-shell"])
 
 
 def without_numpy_converters() -> None:

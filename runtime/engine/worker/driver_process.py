@@ -15,6 +15,7 @@ from runtime.engine.protocol.messages import FromDriver, SlotsMessage
 from runtime.engine.protocol.settings import DriverSettings
 from runtime.logs.formats import OutputLines
 from runtime.model.executor_size import ExecutorSize
+from runtime.system.processes import folder_of_children
 from runtime.system.python_process import module_command
 
 Report = Callable[[FromDriver], None]
@@ -48,6 +49,7 @@ class DriverProcess:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
+            cwd=folder_of_children(),
         )
         assert process.stdin
         process.stdin.write(json.dumps(asdict(self._settings)).encode() + b"\n")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runtime.java.jvm.errors import JavaError
+from runtime.system.processes import folder_of_children
 
 MINIMUM = 17
 ADVICE = (
@@ -65,7 +66,9 @@ def _program() -> Path:
 
 def _version(program: Path) -> str:
     try:
-        response = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=20, check=True)
+        response = subprocess.run(
+            [program, "-version"], capture_output=True, text=True, timeout=20, check=True, cwd=folder_of_children()
+        )
     except (OSError, subprocess.SubprocessError) as error:
         # The /usr/bin/java of macOS only prints where to get Java.
         raise JavaError(f"{program} does not run ({error}): {ADVICE}") from error

@@ -16,6 +16,7 @@ import pytest
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.process import ProcessRef
 from runtime.embedded.state import ClusterPhase
+from runtime.system.cache import cache_folder
 from tests.support.clusters import rest
 from tests.support.clusters.embedded import EmbeddedCommands
 from tests.support.free_ports import free_port
@@ -78,6 +79,23 @@ def _assert_the_demo_flows(sink: Path, url: str) -> None:
     lines = [json.loads(line) for line in sink.read_text().splitlines(keepends=True) if line.endswith("\n")]
     assert [line["number"] for line in lines] == list(range(1, len(lines) + 1))
     assert [line["gate"] for line in lines[:3]] == [1, 2, 3]
+
+
+def test_the_c_locale_and_jars_in_a_folder_beyond_ascii(embedded: EmbeddedCommands, tmp_path: Path) -> None:
+    """In this locale Java cannot read such a path."""
+    home = tmp_path / "hömé"
+    home.mkdir()
+    (home / "headrace").symlink_to(cache_folder())
+    embedded.env |= {"LC_ALL": "C", "XDG_CACHE_HOME": str(home)}
+    embedded.ok("up")
+    state = embedded.recorded()
+    assert state is not None
+
+    def runs() -> bool:
+        response: Any = rest.request(f"{state.url}/connectors/demo-source/status")[1]
+        return [task["state"] for task in response["tasks"]] == ["RUNNING"]
+
+    wait_until(runs, 60, "Spark runs the demo's task")
 
 
 @pytest.mark.soak

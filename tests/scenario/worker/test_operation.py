@@ -9,10 +9,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.kafka.topics import count
-from tests.support.processes import alive, children
+from tests.support.processes import alive, children, command_line
 from tests.support.waiting import soon, wait_until
 from tests.support.workers import WorkerProcess
 
@@ -97,3 +99,25 @@ def test_a_terminal_that_is_closed_stops_the_worker_in_order(worker: StartWorker
     log = process.log.read_text()
     assert f"Worker {process.url.removeprefix('http://')} has stopped" in log
     assert "plugin host" not in log, "it does not end before the worker"
+
+
+def test_spark_starts_again_after_the_folder_of_the_worker_was_deleted(
+    worker: StartWorker, broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as that of an earlier release. Java does not start in a folder that has been deleted."""
+    release = tmp_path / "release"
+    release.mkdir()
+    monkeypatch.chdir(release)
+    process = worker({"headrace.slots": "1"})
+    monkeypatch.chdir(tmp_path)
+    release.rmdir()
+    wait_until(lambda: bool(_drivers(process)), what="Spark's driver is started")
+    for pid in _drivers(process):
+        os.kill(pid, signal.SIGKILL)
+    connect, name = Connect(process), unique("source")
+    connect.create(name, {"connector.class": "VerifiableSource", "topic": broker.create_topic()})
+    connect.wait(name, "RUNNING", ["RUNNING"])
+
+
+def _drivers(worker: WorkerProcess) -> list[int]:
+    return [pid for pid in children(worker.pid) if "engine.driver.driver" in command_line(pid)]

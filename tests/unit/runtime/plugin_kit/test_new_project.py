@@ -135,3 +135,8 @@ def test_the_command_needs_a_kind(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_command_reports_errors_on_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "json", "--source", "--into", str(tmp_path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "--source", "x", "--into", "/proc/1"]) == 1
+    assert capsys.readouterr().err == "headrace plugin: /proc/1/x: No such file or directory\n"

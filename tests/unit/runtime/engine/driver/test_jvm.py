@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import stat
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from runtime.engine.driver.archive import MAX_ARCHIVES, keep
 from runtime.engine.driver.class_path import class_path
-from runtime.engine.driver.gateway import is_direct
+from runtime.engine.driver.gateway import is_direct, submit_arguments
 from runtime.engine.driver.jvm import environment, java_options, spark_properties, write_properties
 from runtime.engine.protocol.settings import EngineSettings
 
@@ -137,3 +138,8 @@ def test_few_archives_are_kept(tmp_path: Path, present: int) -> None:
     keep(tmp_path / "recorded", folder / "spark-new.jsa")
     assert (folder / "spark-new.jsa").read_text() == "new" and (folder / "broker-1.jsa").exists()
     assert len(list(folder.glob("spark-*"))) == min(present + 1, MAX_ARCHIVES)
+
+
+def test_the_temporary_folder_may_have_blanks_in_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "a b" / "spark.properties"
+    assert shlex.split(submit_arguments(file))[:2] == ["--properties-file", str(file)]

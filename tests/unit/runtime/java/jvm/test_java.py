@@ -8,6 +8,7 @@ import pytest
 
 from runtime.java.jvm.errors import JavaError
 from runtime.java.jvm.java import MINIMUM, find_java, major_version
+from runtime.system.processes import folder_of_children
 
 
 @pytest.mark.parametrize(
@@ -21,6 +22,19 @@ def test_major_version(version: str, major: int) -> None:
 def test_this_machines_java_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     assert find_java().major >= MINIMUM
+
+
+def test_java_is_found_from_a_folder_that_has_been_deleted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Such as that of an earlier release, in which the worker was started. Java does not start there."""
+    folder = tmp_path / "release"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert find_java().major >= MINIMUM
+    assert folder_of_children() == "/"
+    monkeypatch.chdir(tmp_path)
+    assert folder_of_children() is None
 
 
 def test_java_home_has_precedence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
