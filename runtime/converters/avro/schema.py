@@ -41,7 +41,7 @@ class AvroSchemas:
         """`meta`: add `connect.*` properties; `enhanced`: write enums as Avro enums."""
         self._meta, self._enhanced = meta, enhanced
         self._named: dict[str, Schema] = {}
-        self._unnamed = 0
+        self._unnamed: list[tuple[str, Schema]] = []
 
     def avro(self, schema: Schema) -> Avro:
         """The Avro schema; a union with null if values are optional."""
@@ -120,9 +120,13 @@ class AvroSchemas:
     def _record(self, schema: Schema) -> Avro:
         if schema.name is not None:
             return self._once(schema, lambda: self._fields(schema, _named("record", schema.name)))
-        self._unnamed += 1
-        number = str(self._unnamed) if self._unnamed > 1 else ""
-        return self._fields(schema, {"type": "record", "name": f"{UNNAMED}{number}", "namespace": NAMESPACE})
+        like = schema.replace(optional=False)
+        for name, known in self._unnamed:
+            if known == like:
+                return f"{NAMESPACE}.{name}"
+        name = f"{UNNAMED}{len(self._unnamed) + 1 if self._unnamed else ''}"
+        self._unnamed.append((name, like))
+        return self._fields(schema, {"type": "record", "name": name, "namespace": NAMESPACE})
 
     def _fields(self, schema: Schema, head: dict[str, Any]) -> Avro:
         parameters = dict(schema.parameters)

@@ -233,3 +233,13 @@ def test_docs_and_field_defaults_are_kept_as_parameters() -> None:
         "r",
         [{"name": "f", "type": {"type": "string", "connect.doc": "d"}}],
     )
+
+
+def test_equal_structs_without_a_name_are_defined_once() -> None:
+    inner = Schema(Type.STRUCT, fields=(Field("n", INT32_SCHEMA),))
+    other = Schema(Type.STRUCT, fields=(Field("m", INT32_SCHEMA),))
+    fields = Field("a", inner), Field("b", inner.replace(optional=True)), Field("c", other)
+    native = _format().native(Schema(Type.STRUCT, fields=fields))
+    first, second, third = (field["type"] for field in native.parsed["fields"])
+    assert (first["name"], third["name"]) == ("ConnectDefault2", "ConnectDefault3")
+    assert second == ["null", "io.confluent.connect.avro.ConnectDefault2"]
