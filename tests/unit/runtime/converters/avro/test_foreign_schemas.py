@@ -88,7 +88,8 @@ def test_maps_with_numbers_as_keys_are_written_as_in_java() -> None:
     schema = Schema(Type.MAP, keys=INT32_SCHEMA, values=values, default={1: "a"})
     native = _format().native(Schema(Type.STRUCT, name="R", fields=(Field("f", schema),)))
     (field,) = native.parsed["fields"]
-    assert field["default"] == [[1, "a"]]
+    assert "default" not in field
+    assert field["type"]["connect.default"] == [[1, "a"]]
     assert field["type"]["items"]["fields"] == [
         {"name": "key", "type": "int"}, {"name": "value", "type": ["null", "string"], "default": None},
     ]  # fmt: skip
