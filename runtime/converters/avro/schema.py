@@ -41,7 +41,7 @@ class AvroSchemas:
         """`meta`: add `connect.*` properties; `enhanced`: write enums as Avro enums."""
         self._meta, self._enhanced = meta, enhanced
         self._named: dict[str, Schema] = {}
-        self._unnamed = 0
+        self._unnamed: list[tuple[str, Schema]] = []
 
     def avro(self, schema: Schema) -> Avro:
         """The Avro schema; a union with null if values are optional."""
@@ -60,9 +60,12 @@ class AvroSchemas:
         return made
 
     def _branch(self, schema: Schema) -> Avro:
-        """Enums in unions are always Avro enums: as strings they could not be distinguished from strings."""
+        """Enums in unions are always Avro enums: as strings they could not be distinguished from strings. Equal structs
+        without a name, which are defined once elsewhere, have different names."""
         if schema.type is Type.STRING and ENUM in dict(schema.parameters):
             return self._enum(schema, dict(schema.parameters))
+        if schema.type is Type.STRUCT and schema.name is None:
+            return self._unnamed_record(schema)
         return self.avro(schema.replace(optional=False))
 
     def _base(self, schema: Schema) -> Avro:
@@ -100,8 +103,7 @@ class AvroSchemas:
         return self._once(schema.replace(name=name), lambda: {**_named("enum", name), "symbols": symbols, **more})
 
     def _map(self, schema: Schema) -> Avro:
-        keys = schema.key()
-        if keys.type is Type.STRING and not keys.optional:
+        if not _has_entries(schema):
             return self._described(schema, {"type": "map", "values": self.avro(schema.element())})
         return self._described(schema, {"type": "array", "items": self._entry(schema)})
 
@@ -120,9 +122,16 @@ class AvroSchemas:
     def _record(self, schema: Schema) -> Avro:
         if schema.name is not None:
             return self._once(schema, lambda: self._fields(schema, _named("record", schema.name)))
-        self._unnamed += 1
-        number = str(self._unnamed) if self._unnamed > 1 else ""
-        return self._fields(schema, {"type": "record", "name": f"{UNNAMED}{number}", "namespace": NAMESPACE})
+        like = schema.replace(optional=False)
+        for name, known in self._unnamed:
+            if known == like:
+                return f"{NAMESPACE}.{name}"
+        return self._unnamed_record(schema)
+
+    def _unnamed_record(self, schema: Schema) -> Avro:
+        name = f"{UNNAMED}{len(self._unnamed) + 1 if self._unnamed else ''}"
+        self._unnamed.append((name, schema.replace(optional=False)))
+        return self._fields(schema, {"type": "record", "name": name, "namespace": NAMESPACE})
 
     def _fields(self, schema: Schema, head: dict[str, Any]) -> Avro:
         parameters = dict(schema.parameters)
@@ -136,9 +145,10 @@ class AvroSchemas:
         made = {"name": field.name, "type": self.avro(field.schema)}
         if doc is not None:
             made["doc"] = doc
-        if field.schema.default is not None:
-            made["default"] = default_json(field.schema, field.schema.default)
-        elif field.schema.optional:
+        default = field.schema.default
+        if default is not None and not (default and _has_entries(field.schema)):
+            made["default"] = default_json(field.schema, default)
+        elif default is None and field.schema.optional:
             made["default"] = None
         return made
 
@@ -172,6 +182,11 @@ class AvroSchemas:
         if schema.name is not None:
             made["connect.name"] = schema.name
         return made
+
+
+def _has_entries(schema: Schema) -> bool:
+    """Whether values are maps that are arrays of entries in Avro, whose defaults only `connect.default` can express."""
+    return schema.type is Type.MAP and (schema.key().type is not Type.STRING or schema.key().optional)
 
 
 def _named(kind: str, name: str | None) -> dict[str, Any]:

@@ -88,7 +88,8 @@ def test_maps_with_numbers_as_keys_are_written_as_in_java() -> None:
     schema = Schema(Type.MAP, keys=INT32_SCHEMA, values=values, default={1: "a"})
     native = _format().native(Schema(Type.STRUCT, name="R", fields=(Field("f", schema),)))
     (field,) = native.parsed["fields"]
-    assert field["default"] == [[1, "a"]]
+    assert "default" not in field
+    assert field["type"]["connect.default"] == [[1, "a"]]
     assert field["type"]["items"]["fields"] == [
         {"name": "key", "type": "int"}, {"name": "value", "type": ["null", "string"], "default": None},
     ]  # fmt: skip
@@ -233,3 +234,13 @@ def test_docs_and_field_defaults_are_kept_as_parameters() -> None:
         "r",
         [{"name": "f", "type": {"type": "string", "connect.doc": "d"}}],
     )
+
+
+def test_equal_structs_without_a_name_are_defined_once() -> None:
+    inner = Schema(Type.STRUCT, fields=(Field("n", INT32_SCHEMA),))
+    other = Schema(Type.STRUCT, fields=(Field("m", INT32_SCHEMA),))
+    fields = Field("a", inner), Field("b", inner.replace(optional=True)), Field("c", other)
+    native = _format().native(Schema(Type.STRUCT, fields=fields))
+    first, second, third = (field["type"] for field in native.parsed["fields"])
+    assert (first["name"], third["name"]) == ("ConnectDefault2", "ConnectDefault3")
+    assert second == ["null", "io.confluent.connect.avro.ConnectDefault2"]
