@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,11 +37,10 @@ def main(argv: Sequence[str]) -> int:
         return _say(str(e), FAILED)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
     except OSError as e:
-        return _say(f"{e.filename or 'standard output'}: {e.strerror}", FAILED)
+        if e.filename is None:  # the standard output: see __main__.py
+            raise
+        return _say(f"{e.filename}: {e.strerror}", FAILED)
     return DONE
 
 

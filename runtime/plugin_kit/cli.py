@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,12 +33,8 @@ def main(argv: Sequence[str]) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except BrokenPipeError:
-        # The reader has closed the pipe; without this, Python would report an error at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except OSError as error:  # such as a folder that may not be written
-        if error.filename is None:
+        if error.filename is None:  # the standard output: see __main__.py
             raise
         print(f"headrace plugin: {error.filename}: {error.strerror}", file=sys.stderr)
         return 1

@@ -57,4 +57,4 @@ def test_a_closed_pipe_is_no_error() -> None:
         assert listing.stdout is not None and listing.stderr is not None
         listing.stdout.close()
         assert listing.stderr.read() == b""
-        assert listing.wait(30) == 1
+        assert listing.wait(30) == 141
