@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import platform
 import resource
@@ -90,7 +91,10 @@ def _pyspark(version: Version) -> CheckResult:
     try:
         folder = jars.ivy_jar().parent
     except JarsError:
-        return bad("Spark", "PySpark has no jars", "reinstall it: pip install --force-reinstall pyspark")
+        spec = importlib.util.find_spec("pyspark")
+        places = ", ".join((spec and spec.submodule_search_locations) or ())
+        remedy = "reinstall it (pip install --force-reinstall pyspark), or remove another PySpark from PYTHONPATH"
+        return bad("Spark", f"PySpark in {places} has no jars", remedy)
     home = os.environ.get("SPARK_HOME")
     if home and Path(home).resolve() != folder.parent.resolve():
         return note(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,6 +18,8 @@ from runtime.model.executor_size import ExecutorSize
 from runtime.system.scheduling import Delay, ProcessTree, RunLimit
 
 _log = logging.getLogger(__name__)
+
+_WARNING = re.compile(r"\[[\d.]+s\]\[warning\]|(OpenJDK|Java HotSpot).* VM warning: ")
 
 MAX_PAUSE = 30.0
 MAX_START_FACTOR = 8
@@ -181,9 +184,7 @@ class DriverKeeper:
         self._line("WARN", line)
 
     def _note(self, line: str) -> None:
-        """Lines of stacks, which are indented, say less than the error before them."""
-        if line and not line[0].isspace():
-            self._last_line = line
+        self._last_line = reason_of(self._last_line, line)
 
     def record_archive(self) -> None:
         """Record the archive in the background unless it exists; called once the slots are up."""
@@ -194,6 +195,14 @@ class DriverKeeper:
     async def _record(self, recording: DriverProcess) -> None:
         await recording.start()
         await recording.run()
+
+
+def reason_of(before: str, line: str) -> str:
+    """Which of two lines of output tells more about the end of a driver: lines of stacks, which are indented, and the
+    JVM's own warnings say less than the error before them."""
+    if not line or line[0].isspace() or (before and _WARNING.match(line)):
+        return before
+    return line
 
 
 async def _first_of(event: asyncio.Event, seconds: float) -> bool:

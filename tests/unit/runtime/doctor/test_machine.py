@@ -60,3 +60,12 @@ def test_a_folder_must_be_writable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert machine._folder(tmp_path / "new" / "deeper").severity is CheckSeverity.OK
     assert machine._folder(tmp_path / "file" / "x").severity is not CheckSeverity.OK
+
+
+def test_another_pyspark_in_pythonpath_is_named(tmp_path: Path) -> None:
+    (tmp_path / "pyspark").mkdir()
+    (tmp_path / "pyspark" / "__init__.py").touch()
+    done = run(PYTHONPATH=str(tmp_path))
+    (line,) = [line for line in done.stdout.splitlines() if "Spark " in line]
+    assert line.startswith(f"BAD   Spark      PySpark in {tmp_path}/pyspark has no jars: ")
+    assert "PYTHONPATH" in line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import time
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from runtime.engine.protocol.settings import EngineSettings
-from runtime.engine.worker.driver_keeper import DriverKeeper
+from runtime.engine.worker.driver_keeper import DriverKeeper, reason_of
 from runtime.system.scheduling import MAX_STRETCH, Delay
 from tests.support.engine.starvation import Starved
 
@@ -54,3 +55,15 @@ async def test_each_driver_has_more_time_than_the_one_before(tmp_path: Path, cap
 
 async def test_a_driver_that_waits_for_a_processor_has_more_time(tmp_path: Path) -> None:
     assert await seconds_until_end(tmp_path, 1, Starved) > TIMEOUT * MAX_STRETCH
+
+
+def test_the_reason_of_an_end_is_the_error_before_the_warnings_of_the_jvm() -> None:
+    """The output of a driver in a container with a limit of processes."""
+    error = ": java.lang.OutOfMemoryError: unable to create native thread: possibly out of memory"
+    lines = [
+        "py4j.protocol.Py4JJavaError: An error occurred", error, "\tat java.lang.Thread.start0(Native Method)",
+        '[5.083s][warning][os,thread] Failed to start thread "Unknown thread" - pthread_create failed (EAGAIN)',
+        "OpenJDK 64-Bit Server VM warning: Exception java.lang.OutOfMemoryError occurred dispatching signal SIGTERM",
+    ]  # fmt: skip
+    assert functools.reduce(reason_of, lines, "") == error
+    assert reason_of("", lines[-1]) == lines[-1], "better than nothing"
