@@ -147,5 +147,21 @@ def avro_schema(schema: RegisteredSchema) -> Any:
         raise HeadraceError("fastavro, needed to decode Avro, is not installed", advice) from None
     named: dict[str, Any] = {}
     for text in schema.referenced:
-        parse_schema(json.loads(text), named_schemas=named)
-    return parse_schema(json.loads(schema.text), named_schemas=named)
+        parse_schema(_readable(json.loads(text)), named_schemas=named)
+    return parse_schema(_readable(json.loads(schema.text)), named_schemas=named)
+
+
+_DIGITS = 100_000
+
+
+def _readable(document: Any) -> Any:
+    """An Avro schema without what fastavro refuses, but Java's readers accept: defaults of another type, such as 0 for
+    a double, and precisions that are too small, to which it would round decimals."""
+    if isinstance(document, list):
+        return [_readable(part) for part in document]
+    if not isinstance(document, dict):
+        return document
+    made = {key: _readable(part) for key, part in document.items() if key != "default"}
+    if made.get("logicalType") == "decimal" and made.get("type") == "bytes":
+        made["precision"] = _DIGITS
+    return made

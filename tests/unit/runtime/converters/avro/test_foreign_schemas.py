@@ -45,11 +45,11 @@ def _encoder(schema: Schema, target: RegisteredSchema | None = None) -> AvroEnco
     return form.encoder(record, form.native(record), target)
 
 
-@pytest.mark.parametrize("kind", ["float", "double", ["double", "null"]])
+@pytest.mark.parametrize("kind", [{"type": "float"}, {"type": "double"}, ["double", "null"]])
 def test_whole_numbers_are_defaults_of_floats(kind: Any) -> None:
     decoder = _decoder(kind, default=0)
-    data = {"float": bytes(3) + b"@"}.get(str(kind), bytes(7) + b"@")
-    assert decoder.read(b"\0" * isinstance(kind, list) + data) == {"f": 2.0}
+    data = {"f": bytes(3) + b"@", "d": bytes(7) + b"@", "[": bytes(8) + b"@"}
+    assert decoder.read(data[kind["type"][0] if isinstance(kind, dict) else "["]) == {"f": 2.0}
     target = _registered(INT32_SCHEMA.type.value.replace("int32", "int"))
     fields = [*json.loads(target.text)["fields"], {"name": "g", "type": kind, "default": 2}]
     wider = {"type": "record", "name": "R", "fields": fields}
