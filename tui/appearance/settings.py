@@ -37,7 +37,7 @@ def load(folder: Path) -> tuple[Settings, list[str]]:
     """The valid settings of the file, and a problem for each invalid one."""
     file = folder / FILE
     try:
-        text = file.read_text("utf-8")
+        text = file.read_text("utf-8-sig")
     except FileNotFoundError:
         return Settings(), []
     except (OSError, UnicodeDecodeError) as error:

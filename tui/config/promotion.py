@@ -62,7 +62,7 @@ def load(folder: Path, target: str) -> PromotionMapping:
 
     file = folder / FILE
     try:
-        content = tomllib.loads(file.read_text("utf-8"))
+        content = tomllib.loads(file.read_text("utf-8-sig"))
     except FileNotFoundError:
         return PromotionMapping()
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

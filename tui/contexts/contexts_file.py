@@ -19,11 +19,13 @@ class ContextsFile:
 
     def load(self) -> Contexts:
         try:
-            text = self.path.read_text("utf-8")
+            text = self.path.read_text("utf-8-sig")
         except FileNotFoundError:
             return Contexts()
         except OSError as error:
             raise HeadraceError(f"cannot read {self.path}: {error.strerror}") from error
+        except UnicodeDecodeError as error:  # whose text would show the content, which may hold passwords
+            raise HeadraceError(f"{self.path} is not UTF-8: {error.reason} at byte {error.start}") from None
         import tomllib
 
         try:

@@ -10,6 +10,7 @@ hidden. If the log cannot be written, a warning is shown once and requests are s
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable, Collection, Mapping
@@ -207,9 +208,11 @@ def append(entry: dict[str, Any]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if file.exists() and file.stat().st_size > MAX_LOG_BYTES:
         file.replace(file.with_suffix(".jsonl.1"))
-    line = json.dumps(entry, separators=(",", ":")) + "\n"
+    line = (json.dumps(entry, separators=(",", ":")) + "\n").encode("utf-8", "surrogateescape")
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        os.write(descriptor, line.encode("utf-8", "surrogateescape"))
+        if (written := os.write(descriptor, line)) < len(line):  # the next line would follow the part
+            os.ftruncate(descriptor, os.lseek(descriptor, 0, os.SEEK_CUR) - written)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
     finally:
         os.close(descriptor)

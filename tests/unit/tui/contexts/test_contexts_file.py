@@ -106,3 +106,18 @@ def test_choice_of_a_cluster(profiles: ContextsFile) -> None:
         session.choose("", "c", profiles, {})
     with pytest.raises(UsageError, match="not both"):
         session.choose("http://a:1", "a", profiles, {})
+
+
+def test_a_file_of_another_encoding_is_refused_without_its_content(profiles: ContextsFile) -> None:
+    profiles.path.parent.mkdir(parents=True, exist_ok=True)
+    profiles.path.write_bytes('[contexts.a]\nurl = "http://a"\npassword = "geheim\xfc"\n'.encode("latin-1"))
+    with pytest.raises(HeadraceError, match=r"contexts.toml is not UTF-8: invalid .* at byte") as raised:
+        profiles.load()
+    assert "password" not in str(raised.value)
+
+
+def test_a_byte_order_mark_is_skipped(profiles: ContextsFile) -> None:
+    """Some editors write it."""
+    profiles.path.parent.mkdir(parents=True, exist_ok=True)
+    profiles.path.write_text('[contexts.a]\nurl = "http://a"\n', "utf-8-sig")
+    assert profiles.load().names == ["a"]

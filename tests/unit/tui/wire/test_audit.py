@@ -1,7 +1,9 @@
-"""Restarts in the audit log of this machine."""
+"""The audit log of this machine: restarts, and a full disk."""
 
 from __future__ import annotations
 
+import json
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -46,3 +48,17 @@ def test_restarts_of_a_connector_newest_first() -> None:
 
 def test_without_a_log_there_are_none() -> None:
     assert audit.restarts("prod", "a") == []
+
+
+def test_a_part_of_a_line_that_a_full_disk_takes_is_removed() -> None:
+    """Otherwise the next line would follow it, and neither could be read."""
+    audit.append({"n": 1})
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))  # a write up to it is as short as on a full disk
+    try:
+        with pytest.raises(OSError, match="No space left"):
+            audit.append({"n": 2, "body": "x" * 2000})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    audit.append({"n": 3})
+    assert [json.loads(line)["n"] for line in audit.audit_file().read_text().splitlines()] == [1, 3]
