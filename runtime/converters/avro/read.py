@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_from_bytes, decimal_schema
+from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_of, decimal_schema
 from runtime.api.data.schema import STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import DataError
 from runtime.converters.avro.defaults import default_value
@@ -106,11 +105,12 @@ class _Reading:
         return self._described(made, document)
 
     def _decimal(self, document: Mapping[str, Any]) -> tuple[Schema, ToConnect]:
-        made = decimal_schema(int(document.get("scale") or 0))
+        scale = int(document.get("scale") or 0)
+        made = decimal_schema(scale)
         precision = int(document.get("precision") or 64)
         if precision != 64:
             made = made.replace(parameters=(*made.parameters, ("connect.decimal.precision", str(precision))))
-        return made, partial(decimal_from_bytes, made)
+        return made, lambda data: decimal_of(int.from_bytes(data, "big", signed=True), scale)
 
     def _definition(self, document: Mapping[str, Any], space: str) -> tuple[Schema, ToConnect | None]:
         full = type_name(document, space)
