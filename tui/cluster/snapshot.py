@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from tui.model import Connector
 
-
 SILENT = 12.0  # seconds; a worker sends at least a comment every 10 s
 
 
