@@ -17,6 +17,7 @@ from tui import gc_tuning
 from tui.appearance.appearance import Appearance
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError
+from tui.screens.base.key_catching import CatchesKeys
 from tui.screens.base.navigation import ChooseTheme, ConnectorCreated, OpenCluster
 from tui.screens.base.too_small import TooSmall, is_too_small
 from tui.screens.home import Home
@@ -197,20 +198,24 @@ class HeadraceApp(App[int]):
             self.home.report(f"unknown theme {name!r}; choose from {', '.join(known)}", "bad")
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys typed while the main screen starts wait until it has started. A key shows that someone is looking."""
+        """Keys typed while the main screen or a page starts wait until it has started. A key shows that someone is
+        looking."""
         if isinstance(event, events.Key) and not event.is_forwarded:
-            screen = self.screen
             self.home.nudge()
-            if self._early_keys.hold(event, not isinstance(screen, Home) or screen.is_started):
+            is_started = getattr(self.screen, "is_started", True)
+            if self._early_keys.hold(event, is_started):
+                if is_started:
+                    self.on_screen_started()
                 return
         await super().on_event(event)
 
-    def on_home_started(self) -> None:
+    def on_screen_started(self) -> None:
         self.run_worker(self._early_keys.release(), exit_on_error=False)
 
     def on_key(self, event: events.Key) -> None:
         """A key that no widget handled; bindings are checked afterwards."""
-        if isinstance(self.screen, Home) and self.screen.catch(event):
+        screen = self.screen
+        if isinstance(screen, CatchesKeys) and screen.catch(event):
             event.stop()
             event.prevent_default()
 

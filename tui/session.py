@@ -12,6 +12,7 @@ from tui.contexts.profiles import Profile
 from tui.contexts.secrets import resolve, resolved
 from tui.contexts.urls import check_url
 from tui.errors import UsageError
+from tui.scrubbing import without_user
 from tui.user_files import read_text
 from tui.user_folders import config_folder, state_folder
 from tui.wire.endpoint import CONNECT_TIMEOUT, RESPONSE_TIMEOUT, Endpoint
@@ -34,6 +35,8 @@ def choose(url: str, name: str, known: ContextsFile, environ: Mapping[str, str] 
         raise UsageError("give a URL or --context, not both")
     if not url and not name:
         url, name = environ.get("HEADRACE_URL", ""), environ.get("HEADRACE_CONTEXT", "")
+        if url and name and (same := known.load().profiles.get(name)) and without_user(same.url) == url:
+            url = ""  # own commands of the console get both; the context has the credentials, and may be read-only
     if url:
         check_url(url)
         return Profile(url)

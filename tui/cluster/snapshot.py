@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from tui.model import Connector
 
+SILENT = 12.0  # seconds; a worker sends at least a comment every 10 s
+
 
 class LinkState(Enum):
     """How the cluster is being watched."""
@@ -40,7 +42,13 @@ class ClusterLink(NamedTuple):
                 if wait
                 else f"{freshness}, trying: {self.trouble}"
             )
+        if self.is_silent(now):
+            return f"{self.state.value}, silent for {now - (self.heard_at or now):.0f} s"
         return f"{self.state.value} ({self.trouble})" if self.trouble else self.state.value
+
+    def is_silent(self, now: float) -> bool:
+        """Whether the event stream is overdue: the worker may have frozen, or the network may be gone."""
+        return self.state is LinkState.LIVE and self.heard_at is not None and now - self.heard_at > SILENT
 
 
 class Snapshot(NamedTuple):

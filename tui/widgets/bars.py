@@ -129,7 +129,8 @@ class TitleBar(Bar):
     @property
     def _style(self) -> str:
         polling = "$warning" if self.link.trouble else "$success"
-        styles = {LinkState.LIVE: "$success", LinkState.POLLING: polling, LinkState.LOST: "bold $error"}
+        live = "$warning" if self.link.is_silent(self.now) else "$success"
+        styles = {LinkState.LIVE: live, LinkState.POLLING: polling, LinkState.LOST: "bold $error"}
         return styles.get(self.link.state, "$text-muted")
 
 

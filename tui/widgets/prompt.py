@@ -171,13 +171,23 @@ class Prompt(Horizontal):
         self.input.cursor_position = len(text)
 
     def catch(self, event: events.Key) -> bool:
-        """Inserts a key typed directly after `/` or `:`, which was sent to the widget that had the focus before; over
-        SSH several keys may arrive at once. Returns whether the key was inserted."""
-        if not (self.is_open and event.is_printable and event.character):
+        """Takes a key typed directly after `/` or `:`, which was sent to the widget that had the focus before; over SSH
+        several keys may arrive at once. Returns whether the key was taken. If another widget has taken the focus
+        meanwhile, as the list of a screen that starts, the prompt takes it back, with its keys."""
+        if not self.is_open:
+            return False
+        is_typed = event.is_printable and event.character is not None
+        was_left = self.screen.focused is not self.input
+        if not is_typed and not (was_left and event.key in IMMEDIATE_KEYS):
             return False
         event.stop()
         event.prevent_default()
-        self.input.replace(event.character, *self.input.selection)
+        if was_left:
+            self.screen.set_focus(self.input)
+        if is_typed:
+            self.input.replace(event.character or "", *self.input.selection)
+        else:
+            self.input._forward_event(events.Key(event.key, event.character))
         return True
 
     def recall(self, step: int) -> None:

@@ -94,7 +94,9 @@ async def test_a_name_starting_with_n_is_typed_and_a_wrong_name_reported() -> No
         assert "n/esc" not in seen.text
         await seen.press("n", "i", "enter")
         await seen.sees("not the name yet:")
-        await seen.press("n", "e", "enter")
+        await seen.press("n", "e")
+        await seen.sees("type the name:")
+        await seen.press("enter")
         await seen.until(lambda: answers)
         assert answers == [True]
         other = Dialog("delete nine?", Content("for good"), "delete", name="nine")

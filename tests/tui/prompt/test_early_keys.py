@@ -1,4 +1,4 @@
-"""Keys typed while the console starts act once it has started, in their order."""
+"""Keys typed while the console or a page starts act once it has started, in their order."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from textual import events
 
 from tests.support.console.console import Console, console
 from tests.support.servers.stub_worker import LIST, listed, stub_worker
+from tui.screens.create.plugins import PluginsScreen
 
 NAMES = ("dlq-sink", "orders", "quotes")
 
@@ -34,3 +35,37 @@ async def test_quit_is_not_lost() -> None:
     async with stub_worker({"/": {"version": "4.3.0"}, LIST: {}}) as worker, console(worker.url) as seen:
         type_at_once(seen, "q")
         await seen.until(lambda: seen.app.return_code is not None)
+
+
+async def test_keys_typed_while_a_page_opens_wait_for_it() -> None:
+    async with stub_worker({"/": {"version": "4.3.0"}, LIST: {}}) as worker, console(worker.url) as seen:
+        await seen.until(lambda: seen.home.is_started)
+        assert seen.home.services is not None
+        page = PluginsScreen(seen.home.services)
+        opening = seen.app.push_screen(page)
+        type_at_once(seen, "/jdbc")
+        await opening
+        await seen.until(lambda: page.filter_text == "jdbc")
+        assert seen.app.screen is page and page.prompt.is_open
+
+
+async def test_a_page_that_is_left_at_once_loses_no_keys() -> None:
+    async with stub_worker({"/": {"version": "4.3.0"}, LIST: {}}) as worker, console(worker.url) as seen:
+        await seen.until(lambda: seen.home.is_started)
+        assert seen.home.services is not None
+        opening = seen.app.push_screen(PluginsScreen(seen.home.services))
+        type_at_once(seen, "q/dlq")
+        await opening
+        await seen.until(lambda: seen.home.filter_text == "dlq")
+
+
+async def test_keys_typed_at_once_on_a_page_reach_its_prompt() -> None:
+    async with stub_worker({"/": {"version": "4.3.0"}, LIST: {}}) as worker, console(worker.url) as seen:
+        await seen.until(lambda: seen.home.is_started)
+        assert seen.home.services is not None
+        page = PluginsScreen(seen.home.services)
+        await seen.app.push_screen(page)
+        await seen.until(lambda: page.grid.has_focus)
+        type_at_once(seen, "/jdbc\r")
+        await seen.until(lambda: page.filter_text == "jdbc" and not page.prompt.is_open)
+        assert seen.app.screen is page and page.grid.has_focus, "c after / does not create a connector"

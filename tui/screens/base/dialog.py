@@ -102,7 +102,7 @@ class Dialog(PopUp[bool]):
             hint = "optional; it is kept in the history"
             yield TextField(self.entered_why, self.why, hint, id="why")
         with Horizontal(id="typed", classes="field"):
-            yield Label(Content(f"type {self.kind}: "), id="wants")
+            yield Label(Content(self._request), id="wants")
             yield TextField(self.entered_name, hint=self.hint, id="name")
         with Horizontal(id="buttons"):
             yield Answer(Content("cancel"), id="no")
@@ -134,6 +134,10 @@ class Dialog(PopUp[bool]):
     @property
     def kind(self) -> str:
         return "the number" if self.wanted.isdecimal() else "the name"
+
+    @property
+    def _request(self) -> str:
+        return f"type {self.kind}: "
 
     @property
     def is_long(self) -> bool:
@@ -175,6 +179,7 @@ class Dialog(PopUp[bool]):
             self.why = event.value.strip()
         else:
             self.query_one("#yes", Button).disabled = not self.is_confirmed_by(event.value)
+            self.query_one("#wants", Label).update(Content(self._request))
 
     def entered_why(self) -> None:
         self.set_focus(self.name_field if self.wanted else self.query_one("#no"))

@@ -1,10 +1,15 @@
-"""Messages by which a page asks for another screen. The main screen and the application handle them."""
+"""Messages by which screens ask for another one, or report their start. The main screen and the application handle
+them."""
 
 from __future__ import annotations
 
 from textual.message import Message
 
 from tui.contexts.profiles import Profile
+
+
+class ScreenStarted(Message):
+    """Keys have their effects on this screen from now on."""
 
 
 class NamedMessage(Message):

@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
 
+from tui.screens.base.navigation import ScreenStarted
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.bars import Bar, KeyBar, StatusBar
 from tui.widgets.prompt import Prompt
@@ -39,11 +40,12 @@ class Page(Screen[None]):
     def __init__(self, services: ClusterServices) -> None:
         super().__init__()
         self.services = services
-        self._ready = False
+        self.is_started = False
 
     def on_mount(self) -> None:
-        self._ready = True
+        self.is_started = True
         self.refresh_bindings()
+        self.post_message(ScreenStarted())
 
     def compose(self) -> ComposeResult:
         yield Bar(id="title")
@@ -81,7 +83,7 @@ class Page(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Textual also asks before the screen is mounted."""
-        return self._ready and not self.prompt.is_open and self.allows(action)
+        return self.is_started and not self.prompt.is_open and self.allows(action)
 
     def is_idle(self, action: str) -> bool:
         """Whether the footer hides the key: a read-only context forbids changes; pressing the key shows the reason."""
@@ -91,8 +93,9 @@ class Page(Screen[None]):
         """Whether the key works now."""
         return True
 
-    def on_key(self, event: events.Key) -> None:
-        self.prompt.catch(event)
+    def catch(self, event: events.Key) -> bool:
+        """Takes a key that no widget handled, if the prompt is open."""
+        return self.is_started and self.prompt.catch(event)
 
     def action_back(self) -> None:
         self.dismiss(None)

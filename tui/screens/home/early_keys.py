@@ -1,14 +1,16 @@
-"""Keys typed before the main screen can respond to them: they act once it can, in their order."""
+"""Keys typed before the main screen or a page can respond to them: they act once it can, in their order."""
 
 from __future__ import annotations
 
-from asyncio import Event
+from asyncio import Event, timeout
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from textual import events
 from textual.dom import DOMNode
 
+CLOSED = 0.5  # seconds; a node that has not answered until then was removed
 AT_ONCE = ("ctrl+c", "ctrl+q", "ctrl+z")  # leave a console that does not start
 
 
@@ -21,8 +23,8 @@ class EarlyKeys:
         self._releasing = False
 
     def hold(self, event: events.Key, is_started: bool) -> bool:
-        """Whether the key is kept for later: until the screen has started, and while earlier ones are passed on."""
-        if (is_started and not self._releasing) or event.key in AT_ONCE:
+        """Whether the key is kept for later: until the screen has started, and while earlier ones wait."""
+        if (is_started and not self._releasing and not self._held) or event.key in AT_ONCE:
             return False
         self._held.append(event)
         return True
@@ -43,7 +45,9 @@ class EarlyKeys:
 
 
 async def _processed(node: DOMNode) -> None:
-    """Returns when the node has processed the messages that it has now."""
+    """Returns when the node has processed the messages that it has now, or was closed by one of them."""
     done = Event()
     if node.is_running and node.call_later(done.set):
-        await done.wait()
+        with suppress(TimeoutError):
+            async with timeout(CLOSED):
+                await done.wait()

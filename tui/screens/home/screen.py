@@ -11,13 +11,19 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
-from textual.message import Message
 from textual.worker import Worker
 
 from tui.cluster.snapshot import Diff, Notice, Snapshot
 from tui.contexts.profiles import Profile
 from tui.screens.base import program
-from tui.screens.base.navigation import ChangeInterrupted, ChooseTheme, OpenConfigHistory, OpenRecords, OpenTopic
+from tui.screens.base.navigation import (
+    ChangeInterrupted,
+    ChooseTheme,
+    OpenConfigHistory,
+    OpenRecords,
+    OpenTopic,
+    ScreenStarted,
+)
 from tui.screens.home.command_line import SCREENS, CommandLine
 from tui.screens.home.key_enablement import KeyEnablement
 from tui.screens.home.keys import KEYS, LAYOUT
@@ -53,9 +59,6 @@ class Home(ListAndPage):
     navigation: Navigation
     between_contexts: BetweenContexts
 
-    class Started(Message):
-        """Keys have their effects from now on."""
-
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile)
         self.is_started = False  # or has failed to start
@@ -90,7 +93,7 @@ class Home(ListAndPage):
             await self.start()
         finally:
             self.is_started = True
-            self.post_message(self.Started())
+            self.post_message(ScreenStarted())
 
     async def start(self) -> None:
         """After the first paint: connects to the cluster, then adds the rest of the screen."""

@@ -99,6 +99,8 @@ def test_choice_of_a_cluster(profiles: ContextsFile) -> None:
     profiles.use("a")
     assert session.choose("", "", profiles, {}) == Profile("http://a:1", "a")
     assert session.choose("", "", profiles, {"HEADRACE_CONTEXT": "b"}) == Profile("http://b:1", "b")
+    same = {"HEADRACE_URL": "http://b:1", "HEADRACE_CONTEXT": "b"}  # as in own commands of the console
+    assert session.choose("", "", profiles, same) == Profile("http://b:1", "b")
     both = {"HEADRACE_URL": "http://u:1", "HEADRACE_CONTEXT": "b"}
     assert session.choose("", "", profiles, both) == Profile("http://u:1")
     assert session.choose("", "b", profiles, {"HEADRACE_URL": "http://u:1"}) == Profile("http://b:1", "b")
