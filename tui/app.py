@@ -133,6 +133,12 @@ class HeadraceApp(App[int]):
         """Everything that quitting would lose: requests under way and edited texts, one line each."""
         return self.home.losses
 
+    def discard_texts(self) -> None:
+        """The operator quits without the edited texts: removes them from the disk."""
+        for home in self.homes.values():
+            if home.services is not None:
+                home.services.texts.forget_all()
+
     def report(self, text: str, kind: str = "info") -> None:
         """Shows a text in the status line of the main screen."""
         self.home.report(text, kind)

@@ -18,8 +18,9 @@ def write(path: Path, text: str) -> None:
         file.write(text)
 
 
-def replace(path: Path, text: str) -> None:
-    """Replaces the file atomically, with mode 0600: after a crash it is either the old or the new one.
+def replace(path: Path, text: str, durable: bool = True) -> None:
+    """Replaces the file atomically, with mode 0600: after a crash it is either the old or the new one; after a crash of
+    the machine only if `durable`, which waits for the disk.
 
     Raises OSError.
     """
@@ -31,7 +32,8 @@ def replace(path: Path, text: str) -> None:
         with os.fdopen(number, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
             file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                os.fsync(file.fileno())
         draft.replace(path)
     except BaseException:
         with suppress(OSError):  # it may hold secrets

@@ -49,6 +49,11 @@ class ConfigDraft(NamedTuple):
         """Whether the connector does not exist yet."""
         return not self.base
 
+    @property
+    def fields(self) -> dict[str, str]:
+        """What is kept on disk: see restored()."""
+        return {"text": self.text, "original": self.original, "form": self.form.value}
+
     def typed(self, text: str) -> ConfigDraft:
         return self._replace(text=text)
 
@@ -125,6 +130,14 @@ def of(
     """A draft of an unchanged config."""
     text = write(shown(base, passwords), form)
     return ConfigDraft(name, dict(base), text, text, form, passwords)
+
+
+def restored(name: str, fields: Mapping[str, str], passwords: frozenset[str]) -> ConfigDraft:
+    """The draft of a console that has ended. Its base has masks instead of secrets, which are not on disk: rebased()
+    onto the current config."""
+    form = ConfigFormat.PROPERTIES if fields.get("form") == ConfigFormat.PROPERTIES.value else ConfigFormat.JSON
+    original = fields.get("original", "")
+    return ConfigDraft(name, dict(read(original, form).config), fields.get("text", ""), original, form, passwords)
 
 
 def _problem(parsed: ParsedConfig, key: str, message: str, severity: Severity = Severity.ERROR) -> Problem:

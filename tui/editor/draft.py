@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -29,6 +29,11 @@ class OffsetDraft(NamedTuple):
     @property
     def is_touched(self) -> bool:
         return self.text != unchanged(self.connector, self.base).text
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What is kept on disk: see restored()."""
+        return {"text": self.text, "base": partitions.document(self.base), "why": self.why}
 
     def typed(self, text: str) -> OffsetDraft:
         return self._replace(text=text)
@@ -92,6 +97,12 @@ class OffsetReview(NamedTuple):
 def unchanged(connector: Connector, base: Sequence[Offset]) -> OffsetDraft:
     text = partitions.document(base) if base else partitions.template(connector)
     return OffsetDraft(connector, tuple(base), text, _runs(connector))
+
+
+def restored(connector: Connector, fields: Mapping[str, str]) -> OffsetDraft:
+    """The draft of a console that has ended, with the offsets that it was based on."""
+    base = check(fields.get("base", ""), connector, ()).entries
+    return OffsetDraft(connector, tuple(base), fields.get("text", ""), True, fields.get("why", ""))
 
 
 def of_changes(

@@ -27,6 +27,9 @@ class Program(Protocol):
     def losses(self) -> list[str]:
         """Everything that quitting would lose: requests under way and edited texts, one line each."""
 
+    def discard_texts(self) -> None:
+        """The operator quits without the edited texts: removes them from the disk."""
+
     def report(self, text: str, kind: str = "info") -> None:
         """Shows a text in the status line of the main screen."""
 

@@ -56,6 +56,7 @@ class TooSmall(ModalScreen[None]):
 
     def action_yes(self) -> None:
         if self.losses:
+            program.of(self).discard_texts()
             self.app.exit(0)
 
     def action_no(self) -> None:

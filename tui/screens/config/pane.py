@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import ClassVar
@@ -16,8 +17,10 @@ from textual.widgets import TextArea
 from tui.config import draft
 from tui.config.draft import ConfigDraft
 from tui.config.text import ConfigFormat
+from tui.editor.kept_texts import CONFIG
 from tui.editor.places import TextPosition
 from tui.errors import HeadraceError
+from tui.formatting import clock_time
 from tui.model import Connector
 from tui.screens.base.banner import Banner
 from tui.screens.base.navigation import OpenConfigHistory
@@ -197,7 +200,10 @@ class ConfigPane(Pane):
             # passwords must be known before the text is shown
             self.services.do(self._read_keys_and_edit(self.connector, key))
             return
-        kept = self.drafts.get(self.name_shown)
+        kept, origin = self.drafts.get(self.name_shown), ""
+        if kept is None and (left := self.services.text_left_behind(CONFIG, self.name_shown)) is not None:
+            kept = draft.restored(self.name_shown, left.fields, self.hidden)
+            origin = f" of {clock_time(left.time, time.time())}"
         if kept is None or not kept.is_touched:
             kept = draft.of(self.name_shown, self.connector.config, self.hidden)
         else:
@@ -205,7 +211,7 @@ class ConfigPane(Pane):
             if moved and not kept.review().read.problems:
                 kept = kept.rebased(self.connector.config, self.hidden)
             since = ", compared with the current config" if moved else ""
-            self.report(f"restored your text{since}; F5 starts over")
+            self.report(f"restored your text{origin}{since}; F5 starts over")
         self.validator.forget()
         self.open(kept, key)
 
@@ -275,6 +281,7 @@ class ConfigPane(Pane):
         draft = self.drafts.get(self.name_shown)
         if draft is None or not self.is_editing:
             return
+        self.services.keep_text(CONFIG, self.name_shown, draft.fields if draft.is_touched else None)
         review = draft.review(self.validator.validation)
         if self.validator.settled and not review.errors and not review.read.problems:
             self.clear_warning()
@@ -299,7 +306,7 @@ class ConfigPane(Pane):
             self.convert()
         elif self.connector is not None:
             self.clear_report()
-            self.drafts.pop(self.name_shown, None)
+            self._discard(self.name_shown)
             self.open(draft.of(self.name_shown, self.connector.config, self.hidden, self.editor.form))
 
     def convert(self) -> None:
@@ -331,8 +338,12 @@ class ConfigPane(Pane):
         if place.line:
             self.editor.move_cursor((place.line - 1, place.column - 1))
 
-    def applied(self, name: str, text: Content) -> None:
+    def _discard(self, name: str) -> None:
         self.drafts.pop(name, None)
+        self.services.keep_text(CONFIG, name, None)
+
+    def applied(self, name: str, text: Content) -> None:
+        self._discard(name)
         if name == self.name_shown:
             self.remove_class("-editing")
             self.set_banner(text)

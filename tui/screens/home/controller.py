@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import Future, get_running_loop, timeout
+from asyncio import Future, get_running_loop, timeout, to_thread
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -131,6 +131,13 @@ class HomeController:
         for name in failed and failed & {intent.plan.name for intent in self.interrupted.pending()}:
             self.home.do(self.interrupted.offer(name))
 
+    async def tell_left_behind(self) -> None:
+        """Names the edited texts of consoles that have ended."""
+        with suppress(HeadraceError):
+            if left := await to_thread(self.services.texts.left_behind):
+                texts = ", ".join(f"{text.kind} of {text.name}" for text in left)
+                self.home.report(f"edited, but not applied by a console that has ended: {texts}; e continues", "warn")
+
     async def _preview(self, command: Command, line: str) -> Dialog | None:
         """The question with all targets; if there are several, their number has to be typed."""
         preview = await self.runner.preview(command)
@@ -186,4 +193,5 @@ class HomeController:
 
     async def _quit(self, answer: Future[bool]) -> None:
         if await self.agreed(answer, "quit"):
+            program.of(self.home).discard_texts()
             self.home.app.exit(0)

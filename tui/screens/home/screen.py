@@ -127,6 +127,7 @@ class Home(ListAndPage):
         self.services = services
         self.incidents = await to_thread(self._incident_watch, services)
         self.do(self.controller.interrupted.offer_all())
+        self.do(self.controller.tell_left_behind())
         store.on_notice(self.noticed)
         store.on_progress(self.progress.update)
         self.wake()  # the first response arrives while the connector's page is being mounted

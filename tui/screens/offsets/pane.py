@@ -16,6 +16,8 @@ from textual.widgets import TextArea
 from tui.client.versions import ALTER_OFFSETS
 from tui.editor import draft
 from tui.editor.draft import OffsetDraft
+from tui.editor.kept_texts import OFFSETS
+from tui.formatting import clock_time
 from tui.model import Connector, Offset
 from tui.offsets import bounds
 from tui.offsets.bounds import Bounds
@@ -164,7 +166,7 @@ class OffsetsPane(Pane):
         self.table("no offsets committed yet; e sets initial offsets" if not offsets else "")
         if self._starting_over:
             self.clear_report()
-            self.drafts.pop(name, None)
+            self._discard(name)
         wanted = self._want_edit or self._starting_over
         self._want_edit = self._starting_over = False
         if wanted:
@@ -201,23 +203,33 @@ class OffsetsPane(Pane):
         if self.offsets is None:
             self._want_edit = True
             return
-        kept = self.drafts.get(self.name_shown)
+        kept, origin = self.drafts.get(self.name_shown), ""
+        if kept is None and (left := self.services.text_left_behind(OFFSETS, self.name_shown)) is not None:
+            kept = draft.restored(self.connector, left.fields)
+            origin = f" of {clock_time(left.time, time.time())}"
         if kept is None or not kept.is_touched:
             self.open(draft.unchanged(self.connector, self.offsets))
             return
         moved = kept.base != self.offsets
         self.open(kept.onto(self.offsets))
         since = ", compared with the current offsets" if moved else ""
-        self.report(f"restored your text{since}; F5 starts over")
+        self.report(f"restored your text{origin}{since}; F5 starts over")
+
+    def _has_text(self) -> bool:
+        """Whether there is an edited text, which another one would replace."""
+        if (kept := self.drafts.get(self.name_shown)) is None or not kept.is_touched:
+            return False
+        self.report("there is an edited text that has not been applied: e continues it, F5 there discards it", "warn")
+        return True
 
     def undo(self) -> None:
         """Opens the editor with the last change reversed."""
-        if self.connector is not None:
+        if self.connector is not None and not self._has_text():
             self.services.do(self.controller.undo(self.connector.name))
 
     def action_set_by_time(self) -> None:
         """Opens the editor with the offsets of a point in time."""
-        if self.connector is None or self.is_editing:
+        if self.connector is None or self.is_editing or self._has_text():
             return
         if self.connector.type != "sink":
             self.report("only sinks can be set by time: the offsets of a source are not positions in a topic")
@@ -229,7 +241,7 @@ class OffsetsPane(Pane):
 
     def set_to(self, topic: str, partition: int, offset: int) -> None:
         """Opens the editor with the position of a record of the sink's topic."""
-        if self.connector is not None:
+        if self.connector is not None and not self._has_text():
             self.services.do(self.controller.set_to(self.connector.name, topic, partition, offset))
 
     def action_records(self) -> None:
@@ -280,6 +292,7 @@ class OffsetsPane(Pane):
         draft = self.drafts.get(self.name_shown)
         if draft is None or not self.is_editing:
             return
+        self.services.keep_text(OFFSETS, self.name_shown, draft.fields if draft.is_touched else None)
         review = draft.review()
         errors = review.checked.errors
         if not errors:
@@ -335,8 +348,12 @@ class OffsetsPane(Pane):
             self.editor.read_only = True
             self.set_banner(None)
 
+    def _discard(self, name: str) -> None:
+        self.drafts.pop(name, None)
+        self.services.keep_text(OFFSETS, name, None)
+
     def applied(self, plan: OffsetPlan, done: OffsetsApplied) -> None:
-        self.drafts.pop(plan.name, None)
+        self._discard(plan.name)
         if plan.name != self.name_shown:
             return
         self.editor.read_only = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -24,11 +25,14 @@ from tui.config.secrets import MASK, hides
 from tui.contexts import policy
 from tui.contexts.kafka import client_properties, no_brokers
 from tui.contexts.profiles import Profile
+from tui.editor.kept_texts import KeptText, KeptTexts
 from tui.errors import HeadraceError, error_line
+from tui.offsets.files import file_name
 from tui.screens.services.connection import ClusterConnection
 from tui.screens.services.event_history import EventHistory
 from tui.screens.services.host import LINK, NO_RESPONSE, Host
 from tui.screens.services.operations import Operation, Operations
+from tui.user_folders import state_folder
 
 if TYPE_CHECKING:
     from tui.dead_letters.brokers import DeadLetterTopic, SendResult
@@ -51,6 +55,8 @@ class ClusterServices:
         connection.store.subscribe(self.events.add_changes)
         connection.store.on_notice(self.events.noticed)
         self.new_connectors: dict[str, NewConnector] = {}  # drafts of the wizard, by plugin class
+        self.texts = KeptTexts(state_folder(os.environ) / "texts" / file_name(connection.profile.label.rstrip("/")))
+        self._keeps_texts = True
         self.root: dict[str, str] = {}  # kind, version and Kafka cluster id of the worker, from `GET /`
         self.password_keys = PasswordKeys(connection.connect.plugin_config)
         self._keys: dict[str, dict[str, KeyDefinition]] = {}
@@ -119,6 +125,23 @@ class ClusterServices:
                 self.progress.recorded(name, (await self.connect.progress(name))["points"])
 
     # The status line
+
+    def keep_text(self, kind: str, name: str, fields: Mapping[str, str] | None) -> None:
+        """Keeps an edited text on disk until it is applied or discarded (None). Without a disk it is kept in memory."""
+        try:
+            if fields is None:
+                self.texts.forget(kind, name)
+            elif self._keeps_texts:
+                self.texts.keep(kind, name, fields)
+        except HeadraceError as error:
+            self._keeps_texts = False
+            self.report(f"the text would be lost with this console: {error}", "warn", name)
+
+    def text_left_behind(self, kind: str, name: str) -> KeptText | None:
+        """The text of a console that has ended, which is this console's from now on."""
+        with suppress(HeadraceError):
+            return self.texts.take_over(kind, name)
+        return None
 
     def report(self, text: str, kind: str = "info", subject: str = "") -> None:
         """`about` names the connector concerned; the text is not shown on pages of other connectors."""
