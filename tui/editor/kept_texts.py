@@ -15,11 +15,12 @@ from typing import NamedTuple
 from tui import private_file
 from tui.offsets import files
 
-OFFSETS, CONFIG = "offsets", "config"
+OFFSETS, CONFIG, NEW_CONNECTOR = "offsets", "config", "new connector"
 
 
 class KeptText(NamedTuple):
-    """A text about a connector. `kind`: OFFSETS or CONFIG; `fields`: what the editor needs to restore it."""
+    """A text about a connector, or the values of a new one, whose `name` is its class. `fields`: what the editor needs
+    to restore it."""
 
     kind: str
     name: str

@@ -7,12 +7,14 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.console.terminal import Terminal
 from tests.support.servers.http_endpoint import Answer, Received, http_server
 from tests.support.servers.stub_worker import listed
+from tests.tui.conftest import Cluster
 
 POSITIONS = [
     {"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": 10}},
@@ -22,7 +24,7 @@ SECRET = "never-on-disk"
 
 
 def respond(request: Received) -> Answer:
-    answers = {
+    answers: dict[str, dict[str, Any]] = {
         "/": {"version": "4.3.0", "commit": "x", "kafka_cluster_id": "c"},
         "/connectors": {name: listed(name, config={"database.password": SECRET}) for name in ("one", "two")},
         "/connectors/one/offsets": {"offsets": POSITIONS},
@@ -38,13 +40,28 @@ def url() -> Iterator[str]:
         yield server.url
 
 
-@pytest.fixture
-def folders(tmp_path: Path) -> dict[str, str]:
-    return {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the console's own files."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
 
 
-def kept(folders: dict[str, str]) -> list[Path]:
-    return sorted(Path(folders["XDG_STATE_HOME"]).rglob("texts/*/*.json"))
+def kept(state: Path) -> list[Path]:
+    return sorted(state.rglob("texts/*/*.json"))
+
+
+def end(terminal: Terminal, number: signal.Signals) -> None:
+    assert terminal.process.pid is not None
+    os.kill(terminal.process.pid, number)
+    terminal.until(lambda: not terminal.process.isalive(), "the end")
+
+
+def is_over(terminal: Terminal) -> bool:
+    """Presses y until the program has ended: a new question takes no keys."""
+    terminal.press("y")
+    return not terminal.process.isalive()
 
 
 def on_page(terminal: Terminal, number: str) -> None:
@@ -54,48 +71,46 @@ def on_page(terminal: Terminal, number: str) -> None:
     terminal.press(number)
 
 
-def test_offsets_that_were_edited_when_the_console_was_killed_are_offered(url: str, folders: dict[str, str]) -> None:
-    with Terminal(url, **folders) as terminal:
+def test_offsets_that_were_edited_when_the_console_was_killed_are_offered(url: str, state: Path) -> None:
+    with Terminal(url) as terminal:
         on_page(terminal, "5")
         terminal.sees("t-0", "t-1")
         terminal.press("e")
         terminal.sees("F5 start over")
         terminal.press("backspace", "7")
         terminal.sees("would change 1 partition")
-        terminal.until(lambda: kept(folders), "the text on disk")
-        with Terminal(url, **folders) as other:
+        terminal.until(lambda: kept(state), "the text on disk")
+        with Terminal(url) as other:
             other.sees("one", "two", "● polling")
-            assert "has ended" not in other.text, "its console still runs"
-        os.kill(terminal.process.pid, signal.SIGKILL)
-        terminal.until(lambda: not terminal.process.isalive(), "the end")
-    assert kept(folders)[0].stat().st_mode & 0o777 == 0o600
-    with Terminal(url, **folders) as terminal:
-        terminal.sees("edited, but not applied by a console that has ended: offsets of one")
+            assert "console ended" not in other.text, "its console still runs"
+        end(terminal, signal.SIGKILL)
+    assert kept(state)[0].stat().st_mode & 0o777 == 0o600
+    with Terminal(url) as terminal:
+        terminal.sees("not applied when a console ended: offsets of one; the editor has the text")
         on_page(terminal, "5")
         terminal.sees("t-0", "t-1")
         terminal.press("e")
         terminal.sees("restored your text of", "would change 1 partition", "offset 10 → offset 17")
         terminal.press("f5")
-        terminal.until(lambda: not kept(folders), "the text is discarded")
+        terminal.until(lambda: not kept(state), "the text is discarded")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP], ids=["SIGKILL", "SIGHUP"])
 def test_a_config_that_was_edited_is_offered_and_its_secrets_are_not_on_disk(
-    number: signal.Signals, url: str, folders: dict[str, str]
+    number: signal.Signals, url: str, state: Path
 ) -> None:
-    with Terminal(url, lines=30, **folders) as terminal:
+    with Terminal(url, lines=30) as terminal:
         on_page(terminal, "3")
         terminal.sees("topics")
         terminal.press("e")
         terminal.sees("F3 JSON/key=value")
         terminal.press('"')
-        terminal.until(lambda: kept(folders), "the text on disk")
-        os.kill(terminal.process.pid, number)
-        terminal.until(lambda: not terminal.process.isalive(), "the end")
-    text = kept(folders)[0].read_text()
+        terminal.until(lambda: kept(state), "the text on disk")
+        end(terminal, number)
+    text = kept(state)[0].read_text()
     assert SECRET not in text and json.loads(text)["connector"] == "one"
-    with Terminal(url, lines=30, **folders) as terminal:
-        terminal.sees("has ended: config of one")
+    with Terminal(url, lines=30) as terminal:
+        terminal.sees("console ended: config of one")
         on_page(terminal, "3")
         terminal.sees("topics")
         terminal.press("e")
@@ -105,5 +120,25 @@ def test_a_config_that_was_edited_is_offered_and_its_secrets_are_not_on_disk(
         terminal.escape()
         terminal.press("q")
         terminal.sees("quit?", "edited config not applied: one")
-        terminal.until(lambda: (terminal.press("y"), not terminal.process.isalive())[1], "a new question takes no key")
-    assert not kept(folders), "the operator has quit without the text"
+        terminal.until(lambda: is_over(terminal), "the end")
+    assert not kept(state), "the operator has quit without the text"
+
+
+def test_the_values_of_a_new_connector_are_kept(cluster: Cluster, state: Path) -> None:
+    def opens_the_wizard(terminal: Terminal) -> None:
+        terminal.press("P")
+        terminal.sees("FileStreamSource")
+        terminal.press("/", *"streamsource", "enter", "c")
+        terminal.sees("create a connector", "to fix")
+
+    with Terminal(cluster.url, columns=120, lines=40) as terminal:
+        terminal.sees("● ")
+        opens_the_wizard(terminal)
+        terminal.press("g", "enter", *"never-created", "enter")
+        terminal.until(lambda: kept(state), "the values on disk")
+        end(terminal, signal.SIGKILL)
+    with Terminal(cluster.url, columns=120, lines=40) as terminal:
+        terminal.sees("console ended: new connector of")
+        opens_the_wizard(terminal)
+        terminal.sees("never-created")
+        terminal.escape()

@@ -12,6 +12,7 @@ from textual.content import Content
 from tui.config.definitions import KeyDefinition, passwords
 from tui.config.new_connector import NewConnector
 from tui.config.secrets import MASK, hides
+from tui.editor.kept_texts import NEW_CONNECTOR
 from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, one_line
 from tui.screens.base.navigation import ConnectorCreated
@@ -62,7 +63,10 @@ class CreateScreen(Page):
 
     def __init__(self, services: ClusterServices, plugin: str) -> None:
         super().__init__(services)
-        self.new = services.new_connectors.setdefault(plugin, NewConnector(plugin))
+        if plugin not in services.new_connectors:
+            left = services.text_left_behind(NEW_CONNECTOR, plugin)
+            services.new_connectors[plugin] = NewConnector(plugin, dict(left.fields) if left is not None else {})
+        self.new = services.new_connectors[plugin]
         self.keys: Mapping[str, KeyDefinition] = {}
         self.shows_all = False
         self.created = False
@@ -191,8 +195,15 @@ class CreateScreen(Page):
             self.new.values[name] = value
         else:
             self.new.values.pop(name, None)
+        self._keep()
         self.check()
         self.draw()
+
+    def _keep(self) -> None:
+        """Keeps the values on disk, without secrets, which are known as soon as the worker has named the keys."""
+        if self.keys:
+            values = {key: value for key, value in self.new.values.items() if not self._is_secret(key)}
+            self.services.keep_text(NEW_CONNECTOR, self.new.plugin, values if len(values) > 1 else None)
 
     def on_prompt_typed(self, event: Prompt.Typed) -> None:
         """Validates while a value is typed."""
@@ -264,6 +275,7 @@ class CreateScreen(Page):
         name = await self.app.push_screen_wait(ReviewScreen(self.services, self.new, passwords(self.keys)))
         if name:
             self.services.new_connectors.pop(self.new.plugin, None)
+            self.services.keep_text(NEW_CONNECTOR, self.new.plugin, None)
             self.created = True
             self.dismiss(None)
             self.app.post_message(ConnectorCreated(name))

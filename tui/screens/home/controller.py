@@ -136,7 +136,8 @@ class HomeController:
         with suppress(HeadraceError):
             if left := await to_thread(self.services.texts.left_behind):
                 texts = ", ".join(f"{text.kind} of {text.name}" for text in left)
-                self.home.report(f"edited, but not applied by a console that has ended: {texts}; e continues", "warn")
+                text = f"not applied when a console ended: {texts}; the editor has the text"
+                self.home.report(text, "warn")
 
     async def _preview(self, command: Command, line: str) -> Dialog | None:
         """The question with all targets; if there are several, their number has to be typed."""
@@ -189,9 +190,12 @@ class HomeController:
         if lines := self.losses:
             self.home.do(self._quit(self.put(Dialog("quit?", reading.plain("\n".join(lines)), "quit"))))
         else:
-            self.home.app.exit(0)
+            self._leave()
 
     async def _quit(self, answer: Future[bool]) -> None:
         if await self.agreed(answer, "quit"):
-            program.of(self.home).discard_texts()
-            self.home.app.exit(0)
+            self._leave()
+
+    def _leave(self) -> None:
+        program.of(self.home).discard_texts()
+        self.home.app.exit(0)
