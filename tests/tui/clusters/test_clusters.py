@@ -40,7 +40,7 @@ async def test_every_context_is_listed_with_its_state_and_enter_opens_it(
         await seen.go(source)
         await seen.press("space", "C")
         await seen.until(lambda: isinstance(seen.app.screen, ClustersScreen))
-        await seen.sees("3 clusters", "orders [/prod]", "PROD RO", "✗ FAILED", "✗ UNREACHABLE", "Apache")
+        await seen.sees("3 contexts of 2 clusters", "orders [/prod]", "PROD RO", "✗ FAILED", "✗ UNREACHABLE", "Apache")
         screen = seen.app.screen
         assert isinstance(screen, ClustersScreen)
         assert cluster.url not in screen.overview.summaries, "the current cluster is not queried twice"
@@ -100,7 +100,7 @@ async def test_an_invalid_context_is_listed_with_the_reason(cluster: Cluster, co
     async with console(cluster.url, 120, 40) as seen:
         await seen.until(lambda: seen.home.services)
         await seen.press("C")
-        await seen.sees("2 clusters", "1 context invalid", "odd", "✗ INVALID")
+        await seen.sees("2 contexts of 1 cluster", "1 context invalid", "odd", "✗ INVALID")
         seen.app.screen.query_one(Grid).go("odd")
         await seen.sees("http://h:1", "timeout", ":config set-context")
         assert "hunter2" not in seen.text

@@ -109,10 +109,13 @@ class ClustersScreen(ListScreen[Profile | None]):
             "url": max((len(without_user(summary.profile.url)) for summary in summaries.values()), default=0),
         }
         self.query_one(Grid).show(keys, lambda key: self._row(key, summaries.get(key)), widest)
-        total = sum(summary.total for summary in summaries.values())
-        failed = sum(summary.counts.get("FAILED", 0) for summary in summaries.values())
-        lost = sum(summary.link.state is LinkState.LOST for summary in summaries.values())
-        clusters = counted(len(self.profiles), "cluster")
+        distinct = _distinct([self.current, *summaries.values()])
+        total = sum(summary.total for summary in distinct)
+        failed = sum(summary.counts.get("FAILED", 0) for summary in distinct)
+        lost = sum(summary.link.state is LinkState.LOST for summary in distinct)
+        clusters = counted(len(distinct), "cluster")
+        if len(distinct) < len(summaries):
+            clusters = f"{counted(len(summaries), 'context')} of {clusters}"
         parts: list[str | tuple[str, str]] = [f"{clusters}, {counted(total, 'connector')}"]
         if failed:
             parts.append((f"   {states.glyph('FAILED')} {failed:,} failed", "bold $error"))
@@ -187,6 +190,15 @@ class ClustersScreen(ListScreen[Profile | None]):
         overview, self.overview = self.overview, self._new_overview()
         self.overview.summaries.update(overview.summaries)
         self.run_worker(self.overview.run(), group="overview", exclusive=True, exit_on_error=False)
+
+
+def _distinct(summaries: Sequence[ClusterSummary]) -> list[ClusterSummary]:
+    """One for each cluster, which may have several contexts."""
+    distinct: list[ClusterSummary] = []
+    for summary in summaries:
+        if not any(summary.profile.is_same_cluster(other.profile) for other in distinct):
+            distinct.append(summary)
+    return distinct
 
 
 def _name(label: str) -> str:

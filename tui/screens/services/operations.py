@@ -75,6 +75,7 @@ class Operation:
     calls: list[ApiCall] = field(default_factory=list)
     doubtful: bool = False  # the server reports a possible success only
     error: HeadraceError | None = None  # the error that ended the request
+    changed: str = ""  # what has taken effect, even if the connector fails again afterwards
     result: str = ""  # the observed failure without its cause, for pages that show the cause anyway
 
     @property
@@ -198,7 +199,8 @@ class Operations:
 
     def _end_failed(self, operation: Operation, result: str, seen: Connector) -> None:
         operation.result = result
-        self._end(operation, Phase.FAILED, f"{result}{cause(seen)}; t shows the trace")
+        text = f"{operation.changed}, but {result}{cause(seen)}" if operation.changed else f"{result}{cause(seen)}"
+        self._end(operation, Phase.FAILED, f"{text}; t shows the trace")
 
     def _step(self, operation: Operation, phase: Phase, text: str) -> None:
         operation.phase = phase

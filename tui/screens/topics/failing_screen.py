@@ -236,7 +236,7 @@ class FailingScreen(SplitPage):
             if done.failed:
                 services.operations.failed(operation, done.message)
             elif state != "STOPPED":
-                operation.goal = "PAUSED" if state == "PAUSED" else "RUNNING"
+                operation.changed, operation.goal = done.message, "PAUSED" if state == "PAUSED" else "RUNNING"
         if state == "STOPPED" and self.is_attached:
             self.action_reload()
 

@@ -70,6 +70,18 @@ def test_a_connector_that_fails_a_moment_after_it_was_running_has_failed(verb: s
     assert [restart.result for restart in restarts] == ([f"{text}: FAILED, 0/1 tasks, 1 failed"] * (verb == "restart"))
 
 
+def test_a_failure_after_a_change_does_not_hide_the_change() -> None:
+    """The next record may be poisoned, too: the first one has been skipped."""
+    now = [100.0]
+    log = Operations(lambda: now[0], lambda operation: None)
+    operation = log.begin("skip record", "c", goal="", doing="")
+    operation.changed, operation.goal = "skipped t-0@5, saved to x.jsonl", "RUNNING"
+    log.accepted(operation)
+    now[0] += 3
+    observed(now, log, "FAILED")
+    assert operation.last.startswith("skipped t-0@5, saved to x.jsonl, but observed: FAILED, 0/1 tasks, 1 failed: boom")
+
+
 def test_the_restart_of_a_task_observes_this_task_alone() -> None:
     now = [100.0]
     log = Operations(lambda: now[0], lambda operation: None)
