@@ -92,7 +92,11 @@ def _check_the_end(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> Non
 
 
 def test_a_terminal_that_is_closed_stops_the_worker_in_order(worker: StartWorker) -> None:
-    process = worker({"headrace.slots": "1"})
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored, as by nohup, it has no effect on the worker
+    try:
+        process = worker({"headrace.slots": "1"})
+    finally:
+        signal.signal(signal.SIGHUP, before)
     for _ in range(2):  # by the kernel, and by the shell
         os.killpg(process.pid, signal.SIGHUP)
     assert process.wait(soon(20)) == 0

@@ -10,7 +10,7 @@ from contextlib import suppress
 from textual import events
 from textual.dom import DOMNode
 
-CLOSED = 0.5  # seconds; a node that has not answered until then was removed
+CLOSED = 0.5  # seconds; a node that has not responded until then was removed
 AT_ONCE = ("ctrl+c", "ctrl+q", "ctrl+z")  # leave a console that does not start
 
 
