@@ -6,8 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from runtime.embedded.processes.process import ProcessRef
 from tests.support.broker import KafkaBroker
 from tests.support.connect import Connect
 from tests.support.processes import child_refs, is_slot
+from tests.support.shell_steps import ShellSteps
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
@@ -30,28 +29,6 @@ def steps() -> list[str]:
     """The commands of the section "From nothing to a wheel", step by step."""
     section = PAGE.read_text("utf-8").partition("## From nothing to a wheel")[2].partition("\n## ")[0]
     return re.findall(r"```sh\n(.*?)```", section, re.DOTALL)
-
-
-class Terminal:
-    """Runs the commands of each step in bash; a failed command ends the step. The folder is kept between steps."""
-
-    def __init__(self, folder: Path, **environment: str) -> None:
-        self.folder = folder
-        programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        # Builds take hatchling from this environment instead of an index.
-        offline = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-        homes = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("STATE", "CONFIG")}
-        self._environment = {**os.environ, "PATH": programs, **offline, **homes, **environment}
-
-    def run(self, step: str) -> str:
-        done = subprocess.run(
-            ["bash", "-e", "-c", f"{step}\npwd"], cwd=self.folder, env=self._environment, capture_output=True,
-            text=True, timeout=120, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, f"{step}\n{done.stdout}{done.stderr}"
-        lines = done.stdout.splitlines()
-        self.folder = Path(lines[-1])
-        return "\n".join(lines[:-1])
 
 
 @pytest.fixture
@@ -76,7 +53,7 @@ def slots(connect: Connect) -> list[ProcessRef]:
 @pytest.mark.slow
 def test_from_nothing_to_a_wheel_that_runs(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     worker = connect.worker
-    terminal = Terminal(tmp_path, PLUGIN_PATH=str(tmp_path / "plugins"), HEADRACE_URL=worker.url)
+    terminal = ShellSteps(tmp_path, PLUGIN_PATH=str(tmp_path / "plugins"), HEADRACE_URL=worker.url)
     write, test, run, build, install, start, operate = steps()
 
     terminal.run(write)

@@ -13,8 +13,10 @@ import pytest
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRING, Connect
+from tests.support.free_ports import free_port
 from tests.support.packages.lake_sink import committed, kill_between_batches
-from tests.support.packages.lakehouse import LakeRecipe, run_sql
+from tests.support.packages.lakehouse import LakeRecipe, older_pyspark, page_steps, run_sql
+from tests.support.shell_steps import ShellSteps
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
@@ -139,3 +141,24 @@ def _fill(broker: KafkaBroker, topic: str, numbers: range, more: str = "", parti
         if number % 10_000 == 0:
             producer.poll(0)
     assert producer.flush(300) == 0
+
+
+def test_from_nothing_to_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of the page, with free ports."""
+    monkeypatch.setenv("PYTHONPATH", str(older_pyspark()))
+    kafka, rest, own = (str(free_port()) for _ in range(3))
+    terminal = ShellSteps(tmp_path, HEADRACE_URL=f"http://127.0.0.1:{own}")
+    try:
+        for step in page_steps("From nothing to a table"):
+            terminal.run(step.replace("9092", kafka).replace("8083", rest).replace("8084", own))
+
+        def totals() -> dict[str, int]:
+            text = (tmp_path / "totals.txt").read_text() if (tmp_path / "totals.txt").exists() else ""
+            lines = [line for line in text.splitlines() if line.endswith("}")]
+            return {row["status"]: row["orders"] for row in map(json.loads, lines[-3:])}
+
+        wait_until(lambda: sum(totals().values()) > 8500, 180, "nine of ten orders", every=0.5)
+        counts = totals()
+        assert sorted(counts) == ["created", "paid", "shipped"] and sum(counts.values()) < 9500
+    finally:
+        terminal.run("kill $(cat worker.pid); headrace embedded down")

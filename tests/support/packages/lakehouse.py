@@ -30,11 +30,20 @@ class LakeRecipe:
 
 def lake_recipe(section: str, folder: Path) -> LakeRecipe:
     """The recipe of a section, with tables and checkpoints in a folder instead of /data."""
-    text = _PAGE.read_text(encoding="utf-8").partition(f"## {section}\n")[2].partition("\n## ")[0]
+    text = _section(section)
     text = text.replace("/data/", f"{folder}/")
     (properties,) = _blocks("properties", text)
     sink, source = map(json.loads, _blocks("json", text))
     return LakeRecipe(dict(line.split("=", 1) for line in properties.splitlines()), sink, source)
+
+
+def page_steps(section: str) -> list[str]:
+    """The commands of a section, step by step."""
+    return _blocks("sh", _section(section))
+
+
+def _section(name: str) -> str:
+    return _PAGE.read_text(encoding="utf-8").partition(f"## {name}\n")[2].partition("\n## ")[0]
 
 
 LOCAL_SPARK = {

@@ -21,6 +21,7 @@ _LEADER_CHANGE, _RETRY = 30.0, 0.25  # seconds for which a request that may succ
 _CHECK_TIMEOUT = 5.0  # seconds for the check of a configuration
 _STALLED = 60.0  # seconds without a record or the end of the partition
 _ROWS = 10_000  # of an Arrow batch, at most
+_WAIT = 0.1  # seconds for these
 
 Position = dict[str, Any]
 """A position in a topic as JSON."""
@@ -161,16 +162,17 @@ def record_batches(settings: Mapping[str, Any], records: RecordRange, schema: An
     }  # fmt: skip
     with open_clients.consumer(reading) as consumer:
         consumer.assign([TopicPartition(records.topic, records.partition, records.start)])
-        at_end, moved = False, time.monotonic()
+        at_end, moved, position = False, time.monotonic(), records.start
         while not at_end:
             messages: list[Any] = []
-            polled: list[Any] = consumer.consume(_ROWS, 1.0)
+            # It waits until it has as many, although some of these offsets may be of markers or of compacted records
+            polled: list[Any] = consumer.consume(min(_ROWS, max(records.end - position, 1)), _WAIT)
             for message in polled:
                 at_end = at_end or _is_end(message, records)
                 if message.error() is None and message.offset() < records.end:
                     messages.append(message)
             if messages:
-                moved = time.monotonic()
+                moved, position = time.monotonic(), messages[-1].offset() + 1
                 yield pa.RecordBatch.from_arrays(_columns(messages, schema), schema=schema)
             elif not at_end and time.monotonic() - moved > _STALLED:
                 raise TopicsUnreachableError(
