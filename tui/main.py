@@ -155,7 +155,7 @@ def _screen(options: dict[str, Any]) -> int:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the screen needs a terminal: use --script FILE, -c 'COMMAND', or `headrace embedded run`")
     _check_terminal()
-    if not sys.stderr.isatty():  # with 2>FILE: Textual draws on standard error
+    if not sys.stderr.isatty():  # with 2>FILE: Textual draws on sys.__stderr__, and cannot be given another file
         sys.__stderr__ = sys.__stdout__  # type: ignore[misc]  # typed as final
     if "record" in options:
         _check_recording(options["record"])

@@ -203,10 +203,8 @@ class OffsetsPane(Pane):
         if self.offsets is None:
             self._want_edit = True
             return
-        kept, origin = self.drafts.get(self.name_shown), ""
-        if kept is None and (left := self.services.text_left_behind(OFFSETS, self.name_shown)) is not None:
-            kept = draft.restored(self.connector, left.fields)
-            origin = f" of {clock_time(left.time, time.time())}"
+        origin = self._take_over()
+        kept = self.drafts.get(self.name_shown)
         if kept is None or not kept.is_touched:
             self.open(draft.unchanged(self.connector, self.offsets))
             return
@@ -215,8 +213,18 @@ class OffsetsPane(Pane):
         since = ", compared with the current offsets" if moved else ""
         self.report(f"restored your text{origin}{since}; F5 starts over")
 
+    def _take_over(self) -> str:
+        """Takes over the text that a console has left behind, if there is one. Returns its time, for the report."""
+        if self.connector is None or self.name_shown in self.drafts:
+            return ""
+        if (left := self.services.text_left_behind(OFFSETS, self.name_shown)) is None:
+            return ""
+        self.drafts[self.name_shown] = draft.restored(self.connector, left.fields)
+        return f" of {clock_time(left.time, time.time())}"
+
     def _has_text(self) -> bool:
         """Whether there is an edited text, which another one would replace."""
+        self._take_over()
         if (kept := self.drafts.get(self.name_shown)) is None or not kept.is_touched:
             return False
         self.report("there is an edited text that has not been applied: e continues it, F5 there discards it", "warn")
