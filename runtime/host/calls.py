@@ -184,14 +184,14 @@ class HostCalls:
 
     @contextlib.contextmanager
     def _instance(self, config: Config) -> Iterator[Connector]:
-        """An instance for one call, to which later lines of this thread belong."""
-        if name := config.get("name"):
-            context.enter(name)
-        made = self._new(config)
-        try:
-            yield made
-        finally:
-            release(made)
+        """An instance for one call, with the lines of its connector, if it has a name."""
+        name = config.get("name")
+        with context.of_connector(name) if name else contextlib.nullcontext():
+            made = self._new(config)
+            try:
+                yield made
+            finally:
+                release(made)
 
     def _new(self, config: Config) -> Connector:
         name, wanted = config.get("connector.class") or "", config.get("connector.plugin.version")

@@ -132,20 +132,22 @@ class _Place:
 
 
 class Turn:
-    """A call's turn at a connector: calls run in the order in which their turns were requested. Later lines of the
-    thread belong to the connector."""
+    """A call's turn at a connector, with the connector's lines: calls run in the order in which their turns were
+    requested."""
 
     def __init__(self, started: StartedConnectors, place: _Place, before: threading.Event | None) -> None:
         self._started, self._place, self._before = started, place, before
+        self._lines = context.of_connector(place.name)
         self.over = threading.Event()
 
     def __enter__(self) -> _Place:
         if self._before is not None:
             self._before.wait()
-        context.enter(self._place.name)
+        self._lines.__enter__()
         return self._place
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: Any) -> None:
+        self._lines.__exit__(*error)
         self._started.leave(self._place)
         self.over.set()
 

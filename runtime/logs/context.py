@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
 _context: ContextVar[str] = ContextVar("connector.context", default="")
@@ -16,14 +16,23 @@ def name(connector: str, task: int | None = None) -> str:
 
 
 def enter(connector: str) -> None:
-    """Set the context of all later lines of this asyncio task or thread to a connector."""
+    """Set the context of all later lines of this asyncio task to a connector."""
     _context.set(name(connector))
 
 
-@contextmanager
-def of_task(connector: str, task: int) -> Iterator[None]:
+def of_connector(connector: str) -> AbstractContextManager[None]:
+    """Lines of this thread belong to the worker's work for a connector."""
+    return _within(name(connector))
+
+
+def of_task(connector: str, task: int) -> AbstractContextManager[None]:
     """Lines of this thread belong to a task."""
-    token = _context.set(name(connector, task))
+    return _within(name(connector, task))
+
+
+@contextmanager
+def _within(context: str) -> Iterator[None]:
+    token = _context.set(context)
     try:
         yield
     finally:

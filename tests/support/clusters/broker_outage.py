@@ -21,7 +21,7 @@ from tests.support.process_usage import usage
 from tests.support.waiting import wait_until
 
 SETTLED = 5.0  # seconds of an outage before the processor time is measured
-LINES = 40  # a second
+LINES = 40  # a second of each source
 SOURCES = 4
 
 
@@ -98,8 +98,8 @@ class Pipeline:
 
 
 @contextmanager
-def pipeline(folder: Path, cluster: BrokerCluster, *, java: bool = False) -> Iterator[Pipeline]:
-    """It flows. `java`: on Apache's workers."""
+def pipeline(folder: Path, cluster: BrokerCluster, *, java: bool = False, lines: int = LINES) -> Iterator[Pipeline]:
+    """It flows. `java`: on Apache's workers. `lines`: a second of each source."""
     factors = {f"{kind}.storage.replication.factor": "3" for kind in ("config", "offset", "status")}
     with worker_group(folder / "workers", cluster, {**factors, "exactly.once.source.support": "enabled"}) as group:
         make = group.java if java else group.ours
@@ -110,7 +110,7 @@ def pipeline(folder: Path, cluster: BrokerCluster, *, java: bool = False) -> Ite
         names = _create(group, topics, files, out)
         group.wait_running(names, 120)
         cluster.wait_in_sync()
-        feeder, reader = Feeder(files, LINES * SOURCES), Reader(cluster.bootstrap, topics)
+        feeder, reader = Feeder(files, lines * SOURCES), Reader(cluster.bootstrap, topics)
         feeder.start()
         try:
             reader.await_flow()
