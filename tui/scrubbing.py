@@ -58,9 +58,17 @@ _SETTING = re.compile(r"-s|--(?:set|header|client-config)")
 _ATTACHED = re.compile(r"-s=?|--(?:set|header|client-config)=")  # with its value in the same word
 
 
+# Keys that Connect and Kafka's clients define, so that their names tell whether their values are secret.
+_OF_CONNECT = re.compile(
+    r"connector\.class|tasks\.max|topics(\.regex)?|(key|value|header)\.converter|transforms|predicates"
+    r"|errors\..+|(consumer|producer|admin)\.override\..+|headrace\..+"
+)
+
+
 def scrubbed_line(line: str, settings: bool = False) -> str:
     """A typed command with the values of sensitive keys and options hidden: `-s db.password=…`, `--token …`. With
-    `settings`, the values of all keys that it sets are hidden, since plugins may define any key as PASSWORD."""
+    `settings`, the values of all other keys that it sets are hidden, too, except those of Connect and Kafka's clients:
+    plugins may define any key as PASSWORD."""
     hidden = sets = False
 
     def shown(match: re.Match[str]) -> str:
@@ -74,7 +82,7 @@ def scrubbed_line(line: str, settings: bool = False) -> str:
         key, equals, value = word.removeprefix(option).partition("=")
         is_setting = sets or attached is not None
         sets = settings and not sets and _SETTING.fullmatch(word) is not None
-        if not (is_setting and equals) and not is_sensitive(key):
+        if not (is_setting and equals and not _OF_CONNECT.fullmatch(key)) and not is_sensitive(key):
             return _USER_INFO.sub("", match.group())
         if equals:
             return match.group() if _REFERENCE.fullmatch(value) else f"{option}{key}={HIDDEN}"

@@ -196,7 +196,7 @@ async def test_pages_of_a_headrace_worker(size: tuple[int, int], ours: Path) -> 
         await same(seen, "plugins-ours")
 
 
-def letters() -> tuple[DeadLetter, ...]:
+def letters(connector: str = "orders-search") -> tuple[DeadLetter, ...]:
     trace = (
         "org.apache.kafka.connect.errors.DataException: Converting byte[] to Kafka Connect data failed\n"
         "\tat org.apache.kafka.connect.json.JsonConverter.toConnectData(JsonConverter.java:325)\n"
@@ -208,7 +208,7 @@ def letters() -> tuple[DeadLetter, ...]:
         "exception.class.name": "org.apache.kafka.connect.errors.DataException",
         "exception.message": "Converting byte[] to Kafka Connect data failed",
         "exception.stacktrace": trace,
-        "connector.name": "orders-search",
+        "connector.name": connector,
         "task.id": "0",
         "topic": "orders",
         "partition": "2",
@@ -239,3 +239,30 @@ async def test_dead_letters(size: tuple[int, int], monkeypatch: pytest.MonkeyPat
         screen.sent = {"0/8": SendResult(window.letters[0], where="orders-2@1033")}
         screen.draw()
         await same(seen, "dead-letters")
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 50)], ids=str)
+async def test_dead_letters_of_a_shared_topic(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Those of other connectors are hidden, and neither exported nor marked, until `a` shows them."""
+    monkeypatch.chdir(tmp_path)
+    own, other = letters()[:3], letters("orders-search-of-the-other-shop")[3:6]
+    window = DeadLetterWindow((*own, *other), {0: 0}, {0: 0}, {0: 6})
+    async with recorded(*size, bootstrap="broker:9092") as seen:
+        await seen.sees("orders-log")
+        one = seen.home.snapshot.connectors["orders-search"]
+        monkeypatch.setitem(cast("dict[str, str]", one.config), TOPIC, "orders-dead")
+        screen = DeadLettersScreen(seen.home.view.services, one, scripted_topic(window))
+        seen.app.push_screen(screen)
+        await seen.sees("newest 6 of 6, 3 hidden", "3 of other connectors are not shown: a shows them")
+        assert screen.grid.keys == [letter.id for letter in own]
+        await seen.press("x")
+        await seen.sees("3 records written to")
+        await seen.press("b")
+        assert [len(group) for group in screen.groups.values()] == [3]
+        await seen.press("b", "a", "asterisk")
+        await seen.sees("CONNECTOR", "6 marked")
+        await same(seen, "dead-letters-of-all")
+        await seen.press("a")
+        assert screen.marked == {letter.id for letter in own} and screen.chosen == list(own)

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from tui import model
 from tui.back_off import BackOff, jittered
 from tui.client.client import Connect
-from tui.cluster.snapshot import ClusterLink, LinkState
+from tui.cluster.snapshot import ClusterLink, LinkState, lost_link
 from tui.contexts.profiles import Profile
-from tui.errors import TimedOut, error_line
+from tui.errors import TimedOut
 from tui.model import SEVERITY, Connector
 
 POLL_INTERVAL = 10.0  # seconds
@@ -98,9 +98,7 @@ class ClusterOverview:
                     failures += 1
                     wait = jittered(BACK_OFF.pause(failures), self._chance)
                     link = self.summaries[label].link
-                    self._put(
-                        label, link=ClusterLink(LinkState.LOST, link.heard_at, self._clock() + wait, error_line(error))
-                    )
+                    self._put(label, link=lost_link(link, self._clock() + wait, error))
                 await self._sleep(wait)
         finally:
             if connect is not None:

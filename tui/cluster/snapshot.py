@@ -9,6 +9,7 @@ from operator import is_not
 from types import MappingProxyType
 from typing import NamedTuple
 
+from tui.errors import Refused, error_line
 from tui.model import Connector
 
 SILENT = 12.0  # seconds; a worker sends at least a comment every 10 s
@@ -25,17 +26,20 @@ class LinkState(Enum):
 
 class ClusterLink(NamedTuple):
     """The connection, in the clock's seconds. `heard_at` is the time of the last response or event, None before the
-    first. `trouble` is why the connection is lost or, while polling, why there is no event stream."""
+    first. `trouble` is why the connection is lost or, while polling, why there is no event stream; `is_refused` if the
+    cluster is lost because it responds with an error."""
 
     state: LinkState = LinkState.CONNECTING
     heard_at: float | None = None
     next_try_at: float | None = None
     trouble: str = ""
+    is_refused: bool = False
 
     def text(self, now: float) -> str:
         """A description such as `stale 42 s, next try in 8 s: cannot reach …`."""
         if self.state is LinkState.LOST:
-            freshness = "no response yet" if self.heard_at is None else f"stale {max(0, now - self.heard_at):.0f} s"
+            never = "refused" if self.is_refused else "no response yet"
+            freshness = never if self.heard_at is None else f"stale {max(0, now - self.heard_at):.0f} s"
             wait = max(0.0, (self.next_try_at or now) - now)
             return (
                 f"{freshness}, next try in {wait:.0f} s: {self.trouble}"
@@ -49,6 +53,12 @@ class ClusterLink(NamedTuple):
     def is_silent(self, now: float) -> bool:
         """Whether the event stream is overdue: the worker may have frozen, or the network may be gone."""
         return self.state is LinkState.LIVE and self.heard_at is not None and now - self.heard_at > SILENT
+
+
+def lost_link(before: ClusterLink, next_try_at: float, error: Exception) -> ClusterLink:
+    """The connection after a failure."""
+    refused = isinstance(error, Refused)
+    return ClusterLink(LinkState.LOST, before.heard_at, next_try_at, error_line(error), refused)
 
 
 class Snapshot(NamedTuple):

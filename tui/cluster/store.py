@@ -20,8 +20,8 @@ from tui.client import checking, sse
 from tui.client.client import Connect
 from tui.client.responses import EVENTS
 from tui.cluster.publisher import SnapshotPublisher
-from tui.cluster.snapshot import ClusterLink, LinkState, Snapshot
-from tui.errors import HeadraceError, MalformedResponse, Refused, TimedOut, Unreachable, error_line
+from tui.cluster.snapshot import ClusterLink, LinkState, Snapshot, lost_link
+from tui.errors import HeadraceError, MalformedResponse, Refused, TimedOut, Unreachable
 
 Lines = Callable[[str, str], AsyncGenerator[str, None]]  # (path, last event id) → lines of an event stream
 
@@ -98,9 +98,7 @@ class ClusterStore:
                 failures = 1 if was_connected else failures + 1
                 wait = self._jittered(self.pace.back_off.pause(failures))
                 link = self.snapshot.link
-                self._publisher.publish(
-                    ClusterLink(LinkState.LOST, link.heard_at, self._clock() + wait, error_line(error))
-                )
+                self._publisher.publish(lost_link(link, self._clock() + wait, error))
                 if await self._pause(wait):
                     failures -= 1  # a requested refresh does not extend the back-off
 

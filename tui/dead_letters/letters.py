@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tui.topics.byte_views import plain_bytes
@@ -33,6 +33,15 @@ class DeadLetter(TopicRecord):
             if header == PREFIX + name:
                 return "" if value is None else value.decode("utf-8", "replace")
         return ""
+
+    @property
+    def connector(self) -> str:
+        """The name of the connector in which the record failed; empty if the headers do not name it."""
+        return self.error_header("connector.name")
+
+    def may_be_of(self, connector: str) -> bool:
+        """Whether the record failed in this connector, or no header names one: sinks can share a dead letter topic."""
+        return self.connector in ("", connector)
 
     @property
     def origin(self) -> tuple[str, int, int] | None:
@@ -71,13 +80,19 @@ def original_topic(config: Mapping[str, str]) -> str:
     return named[0] if len(named) == 1 else ""
 
 
+def connectors_of(letters: Iterable[DeadLetter]) -> list[str]:
+    """The connectors that the headers of the letters name, sorted."""
+    return sorted({letter.connector for letter in letters} - {""})
+
+
 def as_json(topic: str, letter: DeadLetter) -> dict[str, Any]:
-    """The dead letter with its stage and error; bytes other than UTF-8 become `{"base64": …}`."""
+    """The dead letter with its connector, stage and error; bytes other than UTF-8 become `{"base64": …}`."""
     return {
         "topic": topic,
         "partition": letter.partition,
         "offset": letter.offset,
         "timestamp": letter.timestamp,
+        "connector": letter.connector,
         "stage": letter.error_header("stage"),
         "error": letter.error,
         "key": plain_bytes(letter.key),

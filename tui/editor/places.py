@@ -111,7 +111,7 @@ class _Reader:
             if members:
                 self.comma(opened, "}")
             if self.peek() != '"':
-                raise self.error('expected a key in double quotes, like "position"')
+                raise self.error("expected a key in double quotes")
             start = self.at
             key = self.string()
             if key in members:

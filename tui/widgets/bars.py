@@ -258,7 +258,7 @@ class KeyBar(Bar):
         where there is room come last."""
         seen: set[str] = set()
         useful = []
-        focused = self.app.focused
+        focused = self.screen.focused  # not that of a dialog over this screen
         idle = getattr(self.screen, "is_idle", None)
         for active in self.screen.active_bindings.values():
             binding = active.binding

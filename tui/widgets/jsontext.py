@@ -23,6 +23,7 @@ _TOKEN = re.compile(
     r'(?P<key>"(?:[^"\\]|\\.)*"(?=\s*:))|(?P<string>"(?:[^"\\]|\\.)*"?)'
     r"|(?P<number>-?\d[\d.eE+-]*)|(?P<literal>\b(?:true|false|null)\b)"
 )
+DISCARDED = "the edits were discarded; ^Z brings them back"
 KINDS = ("key", "string", "number", "literal")
 
 
@@ -101,6 +102,22 @@ class JsonArea(TextArea):
             event.stop()
             event.prevent_default()
             getattr(self, f"action_{action}")()
+
+    def replace_text(self, text: str) -> None:
+        """Replaces the whole text and moves the cursor to its beginning. One undo brings the former text back, which
+        `load_text` would forget."""
+        if text != self.text:
+            self.history.checkpoint()
+            self.replace(text, (0, 0), self.document.end, maintain_selection_offset=False)
+        self.move_cursor((0, 0))
+
+    def undo(self) -> None:
+        if not self.read_only:  # Textual does not ask
+            super().undo()
+
+    def redo(self) -> None:
+        if not self.read_only:
+            super().redo()
 
     def mark(self, place: TextPosition | None) -> None:
         """Underlines the error at this place; None removes the underline."""

@@ -9,6 +9,7 @@ import pytest
 from tests.support.broker import unique
 from tests.support.console.console import console
 from tests.support.console.console_transports import InMemory
+from tests.support.servers.stub_worker import LIST, stub_worker
 from tests.tui.conftest import Cluster
 from tui.client.calls import ApiCall
 from tui.client.client import Connect
@@ -108,6 +109,25 @@ async def test_an_invalid_context_is_listed_with_the_reason(cluster: Cluster, co
         assert isinstance(seen.app.screen, ClustersScreen), "an invalid context cannot be opened"
         await seen.press("n", "f5", "escape")
         await seen.until(lambda: isinstance(seen.app.screen, Home))
+
+
+async def test_f5_reads_the_contexts_again(contexts: ContextsFile) -> None:
+    async with stub_worker({"/": {"version": "4.3.0"}, LIST: {}}) as worker, console(worker.url, 120, 40) as seen:
+        contexts.put(Profile(f"{worker.url}/elsewhere", "wrong-path"))
+        contexts.put(Profile("http://127.0.0.1:1", "former"))
+        await seen.until(lambda: seen.home.services)
+        await seen.press("C")
+        await seen.sees("wrong-path", "✗ REFUSED", "1 refused", "former", "✗ UNREACHABLE", "1 unreachable")
+        seen.app.screen.query_one(Grid).go("wrong-path")
+        await seen.sees("refused, next try in", "is this the URL of a Connect worker?")
+        contexts.remove("former")
+        contexts.put(Profile("http://127.0.0.1:1", "latter"))
+        await seen.press("f5")
+        await seen.sees("latter", "✗ REFUSED", "✗ UNREACHABLE")
+        assert "former" not in seen.text
+        contexts.path.write_text("contexts = [")
+        await seen.press("f5")
+        await seen.sees("is not TOML", "latter")
 
 
 async def test_an_unreadable_contexts_file_is_reported(cluster: Cluster, contexts: ContextsFile) -> None:

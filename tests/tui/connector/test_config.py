@@ -124,6 +124,12 @@ async def test_read_only_refuses_and_leaving_keeps_the_text(cluster: Cluster, na
         assert '"tasks.max": "2"' in seen.home.view.config.editor.text
         await seen.press("f5")
         assert '"tasks.max": "1"' in seen.home.view.config.editor.text
+        await seen.sees("the edits were discarded; ^Z brings them back")
+        assert not seen.home.unsaved
+        await seen.press("ctrl+z")
+        assert '"tasks.max": "2"' in seen.home.view.config.editor.text
+        await seen.sees("would change 1 key", "+ tasks.max = 2")
+        await seen.until(lambda: seen.home.unsaved)
     assert config_of(cluster, name)["tasks.max"] == "1"
 
 

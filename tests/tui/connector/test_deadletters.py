@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.support.kafka.topics import values
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tui.dead_letters.brokers import DeadLetterTopic
+from tui.dead_letters.letters import PREFIX
 from tui.errors import HeadraceError
 from tui.topics import reader
 
@@ -144,6 +146,35 @@ def dead_letters_as_commands(headrace: Console, name: str, broker: KafkaBroker, 
     Path(file).write_text("")
     assert "no dead letters to replay" in run(f"replay deadletters {name} --edit @{file} -y").out, "an empty selection"
     assert b'{"by":"script"}' in values(broker.bootstrap, topic, 7)
+    letters_of_another_connector(run, name, broker, topic)
+
+
+def letters_of_another_connector(run: Callable[..., ScriptResult], name: str, broker: KafkaBroker, topic: str) -> None:
+    """Sinks can share a dead letter topic: letters of others are left out unless they are requested."""
+    from confluent_kafka import Producer
+
+    own = run(f"get deadletters {name} -o name").out.split()
+    producer, places = Producer({"bootstrap.servers": broker.bootstrap}), []
+    headers = {"connector.name": b"other-sink", "topic": topic.encode(), "partition": b"0", "offset": b"0"}
+    producer.produce(
+        f"{topic}-dead",
+        b"of the other",
+        headers=[(PREFIX + key, value) for key, value in headers.items()],
+        on_delivery=lambda _, message: places.append(f"{message.partition()}@{message.offset()}"),
+    )
+    producer.flush(30)
+    (place,) = places
+    listed = run(f"get deadletters {name} -o name")
+    assert listed.out.split() == own
+    assert "1 dead letter of other-sink left out; --all-connectors includes them" in listed.err
+    assert run(f"get deadletters {name} -o name --all-connectors").out.split() == [place, *own]
+    table = run(f"get deadletters {name} --all-connectors").out
+    assert "CONNECTOR" in table and "other-sink" in table and name in table
+    assert "a dead letter of other-sink; --all-connectors" in run(f"replay deadletters {name} {place} -y", code=3).err
+    assert place not in run(f"replay deadletters {name} --all --dry-run").err
+    assert place in run(f"replay deadletters {name} --all --all-connectors --dry-run").err
+    (line,) = run(f"get deadletters {name} --all-connectors -n 1 -o jsonl").out.splitlines()
+    assert json.loads(line)["connector"] == "other-sink"
 
 
 async def test_missing_settings_are_reported(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,23 @@ async def test_a_reason_is_optional() -> None:
         assert "why" not in seen.text
 
 
+async def test_a_resize_under_a_dialog_keeps_the_footer_of_the_screen_below() -> None:
+    """The text field of a dialog takes letters, but not from the keys of the screen under it."""
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        update(seen, connector("orders"))
+        await seen.sees("s stop", "? help")
+        dialog = Dialog(
+            "delete?", Content("this"), "delete", name="abc", option="reset its committed offsets first, too"
+        )
+        await asked(seen, dialog)
+        await seen.press("a")
+        await seen.pilot.resize_terminal(60, 20)
+        await seen.sees("s stop", "? help", "offsets first, too (^o)")
+        await seen.pilot.resize_terminal(80, 24)
+        await seen.sees("s stop", "? help")
+
+
 async def test_read_only_refuses_before_asking() -> None:
     async with console(NO_CLUSTER, read_only=True) as seen:
         await detach_store(seen)

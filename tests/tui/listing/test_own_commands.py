@@ -45,6 +45,52 @@ async def test_own_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         await seen.sees("missing: cannot run no-such-program-here")
 
 
+SLOW = """
+[[commands]]
+key = "s"
+name = "slow"
+run = "sh -c 'echo $$ > pid; until [ -e go ]; do sleep 0.05; done; echo {}; echo narrow'"
+"""
+
+
+async def test_a_command_that_runs_can_be_ended_and_does_not_disturb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "headrace").mkdir()
+    (tmp_path / "headrace" / "config.toml").write_text(SLOW.format("-" * 100 + "END"), "utf-8")
+    answers = {"/": {"version": "4.3.0"}, LIST: {name: listed(name) for name in ("one", "two")}}
+    async with stub_worker(answers) as worker, console(worker.url) as seen:
+        await seen.go("one")
+        await seen.press("exclamation_mark", "s")
+        await seen.sees("slow one; !! ends it")
+        pid = await seen.until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip())
+        await seen.press("exclamation_mark")
+        await seen.sees("! end slow one, which has been running for")
+        await seen.press("exclamation_mark")
+        await seen.sees("slow one: ended")
+        await seen.until(
+            lambda: not Path(f"/proc/{pid}").exists() or "State:\tZ" in Path(f"/proc/{pid}/status").read_text()
+        )
+
+        await seen.press("exclamation_mark", "s")
+        await seen.sees("slow one; !! ends it")
+        await seen.press("down")
+        (tmp_path / "go").touch()
+        await seen.sees("slow one: done; !! shows its output")
+        assert seen.app.screen is seen.home
+        await seen.press("exclamation_mark")
+        await seen.sees("! output of slow one")
+        await seen.press("exclamation_mark")
+        await seen.sees("narrow")
+        assert "END" not in seen.text, "lines are not folded"
+        await seen.press(*["right"] * 5)
+        await seen.sees("END")
+        await seen.press("escape", "exclamation_mark", "s")
+        await seen.sees("slow two", "narrow")
+
+
 async def test_a_command_that_hangs_is_ended_with_the_programs_it_started() -> None:
     async with asyncio.timeout(20):
         ended = await captured(["sh", "-c", "echo begun; sleep 600 | cat"], dict(os.environ), 1.0)
@@ -54,7 +100,7 @@ async def test_a_command_that_hangs_is_ended_with_the_programs_it_started() -> N
 async def test_a_program_left_running_is_not_waited_for() -> None:
     async with asyncio.timeout(20):
         ended = await captured(["sh", "-c", "sleep 30 & echo started"], dict(os.environ))
-    assert ended == (0, "started\n", False)
+    assert ended == (0, "started\n", False, False)
 
 
 async def test_the_start_of_a_long_output_is_shown() -> None:

@@ -6,6 +6,7 @@ from textual import events
 
 from tests.support.console.console import Console, console
 from tests.support.servers.stub_worker import LIST, listed, stub_worker
+from tui.screens.clusters.loggers import LevelChange, LoggersScreen
 from tui.screens.create.plugins import PluginsScreen
 
 NAMES = ("dlq-sink", "orders", "quotes")
@@ -69,3 +70,21 @@ async def test_keys_typed_at_once_on_a_page_reach_its_prompt() -> None:
         type_at_once(seen, "/jdbc\r")
         await seen.until(lambda: page.filter_text == "jdbc" and not page.prompt.is_open)
         assert seen.app.screen is page and page.grid.has_focus, "c after / does not create a connector"
+
+
+async def test_keys_typed_while_the_loggers_open_wait_for_them() -> None:
+    loggers = {"a.b.Catch": {"level": "INFO"}, "root": {"level": "WARN"}}
+    answers = {"/": {"version": "4.3.0"}, LIST: {}, "/admin/loggers": loggers}
+    async with stub_worker(answers) as worker, console(worker.url) as seen:
+        await seen.until(lambda: seen.home.is_started)
+        assert seen.home.services is not None
+
+        async def refuse(change: LevelChange) -> bool:
+            return False
+
+        screen = LoggersScreen("here", seen.home.services.connect, refuse)
+        opening = seen.app.push_screen(screen)
+        type_at_once(seen, "/catch\r")
+        await opening
+        await seen.until(lambda: screen.filter_text == "catch" and screen.grid.keys == ["a.b.Catch"])
+        assert seen.app.screen is screen and screen.grid.has_focus

@@ -38,6 +38,10 @@ def test_a_typed_line_is_shown_without_its_secrets(line: str, shown: str) -> Non
         ("patch connector a -s pin=${file:/a:b}", "patch connector a -s pin=${file:/a:b}"),
         ("config set-context p --header X=4711 --client-config=a=4711",
          "config set-context p --header X=[hidden] --client-config=a=[hidden]"),
+        ("patch connector a -s tasks.max=2 -s consumer.override.max.poll.records=1 -s errors.retry.timeout=9",
+         "patch connector a -s tasks.max=2 -s consumer.override.max.poll.records=1 -s errors.retry.timeout=9"),
+        ("patch connector a -s consumer.override.sasl.jaas.config=4711 -s transforms.t.pin=4711 -s topics=http://u:p@h",
+         "patch connector a -s consumer.override.sasl.jaas.config=[hidden] -s transforms.t.pin=[hidden] -s topics=http://h"),
         ("patch logger root -l INFO -s cluster", "patch logger root -l INFO -s cluster"),
     ],
 )  # fmt: skip

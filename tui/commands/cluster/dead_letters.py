@@ -12,7 +12,7 @@ from tui.commands.context import CommandContext, CommandFiles, CommandTerminal
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.targets import require_confirmation
 from tui.dead_letters.brokers import DeadLetterTopic, DeadLetterWindow
-from tui.dead_letters.letters import TOPIC, DeadLetter, as_json, original_topic
+from tui.dead_letters.letters import CONTEXT, TOPIC, DeadLetter, as_json, connectors_of, original_topic
 from tui.errors import FAILED, NOT_FOUND, UsageError, WrongState
 from tui.formatting import counted, utc_time
 from tui.offsets import positions
@@ -24,15 +24,18 @@ from tui.user_files import parse_json
 Json = Any
 MAX_LETTERS = 10_000
 DEFAULT_LETTERS = 1_000
+WIDE = frozenset({"OLDEST", "ORIGIN", "NEWEST AT"})
 EXPORTED = "the output of `get deadletters -o jsonl` with edited values"
 
 
 class _Selection(NamedTuple):
-    """The letters that a command reads, and those of them that its options select."""
+    """The letters that a command reads, those of them that its options select, and those of other connectors, which
+    they leave out."""
 
     topic: DeadLetterTopic
     config: Mapping[str, str]
     letters: tuple[DeadLetter, ...]
+    others: tuple[DeadLetter, ...]
 
 
 class _DeadLettersCommand(Command):
@@ -50,6 +53,8 @@ class _DeadLettersCommand(Command):
         help=f"how many of the newest of each partition are read, by default {DEFAULT_LETTERS:,}",
         convert=integer,
     )
+
+    all_connectors = flag("--all-connectors", help="also those of other connectors that share the topic")
 
     def check(self) -> None:
         refuse(not 1 <= self._limit <= MAX_LETTERS, f"-n must be between 1 and {MAX_LETTERS:,}")
@@ -77,7 +82,17 @@ class _DeadLettersCommand(Command):
         topic = DeadLetterTopic(name, context.cluster.kafka_settings())
         window = await in_thread(lambda: topic.newest(self._limit))
         _report_rest(context.terminal, window)
-        return _Selection(topic, config, tuple(filter(self._matches(), window.letters)))
+        matching = tuple(filter(self._matches(), window.letters))
+        if self.all_connectors:
+            return _Selection(topic, config, matching, ())
+        own = tuple(letter for letter in matching if letter.may_be_of(self.name))
+        others = tuple(letter for letter in matching if not letter.may_be_of(self.name))
+        if others:
+            context.terminal.report(
+                f"{counted(len(others), 'dead letter')} of {', '.join(connectors_of(others))} left out; "
+                "--all-connectors includes them"
+            )
+        return _Selection(topic, config, own, others)
 
     def _matches(self) -> Callable[[DeadLetter], bool]:
         text, since = (self.error or "").lower(), self._since()
@@ -97,6 +112,7 @@ def _report_rest(terminal: CommandTerminal, window: DeadLetterWindow) -> None:
 class GetDeadLetters(_DeadLettersCommand):
     """List the dead letters of a sink, grouped by error; -o json, jsonl and name list each one.
 
+    If sinks share a dead letter topic, those of other connectors are left out, as far as headers name the connector.
     The context must name its brokers. Nothing is committed and no group is joined.
     """
 
@@ -104,14 +120,18 @@ class GetDeadLetters(_DeadLettersCommand):
 
     async def run(self, context: CommandContext) -> Result:
         selection = await self.selected(context)
-        groups: dict[str, list[DeadLetter]] = {}
+        groups: dict[tuple[str, str], list[DeadLetter]] = {}
         for letter in selection.letters:
-            groups.setdefault(letter.kind_of_error, []).append(letter)
-        rows = tuple(_row(kind, letters) for kind, letters in sorted(groups.items(), key=lambda item: -len(item[1])))
-        columns = ("COUNT", "NEWEST", "ERROR", "OLDEST", "ORIGIN", "NEWEST AT")
+            connector = letter.connector if self.all_connectors else ""
+            groups.setdefault((connector, letter.kind_of_error), []).append(letter)
+        ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
+        rows = tuple((connector, *_row(kind, letters)) for (connector, kind), letters in ordered)
+        table = Table(("CONNECTOR", "COUNT", "NEWEST", "ERROR", "OLDEST", "ORIGIN", "NEWEST AT"), rows, WIDE)
+        if not self.all_connectors:
+            table = Table(table.columns[1:], tuple(row[1:] for row in rows), WIDE)
         return Result(
             [as_json(selection.topic.topic, letter) for letter in selection.letters],
-            Table(columns, rows, frozenset({"OLDEST", "ORIGIN", "NEWEST AT"})) if rows else None,
+            table if rows else None,
             "" if rows else "no dead letters",
             tuple(letter.position for letter in selection.letters),
         )
@@ -128,7 +148,7 @@ class ReplayDeadLetters(_DeadLettersCommand, ChangingCommand):
     """Send dead letters of a sink to their original topics again: those at positions, by error, edited ones, or all.
 
     Keys, values and the original headers are sent, to the original partition if headers name it. The dead letters
-    themselves remain in their topic.
+    themselves remain in their topic. Those of other connectors that share the topic are left out.
     """
 
     verb = "replay deadletters"
@@ -152,8 +172,8 @@ class ReplayDeadLetters(_DeadLettersCommand, ChangingCommand):
         wanted = list(dict.fromkeys(self.places or (letters if self.edit is None else values)))
         missing = [place for place in wanted if place not in letters]
         if missing:
-            why = "not among the dead letters that were read; -n reads more"
-            return confirmation([TargetOutcome(place, why, NOT_FOUND) for place in missing])
+            others = {letter.position: letter.connector for letter in selection.others}
+            return confirmation([TargetOutcome(place, _why_missing(others.get(place)), NOT_FOUND) for place in missing])
         if not wanted:
             return Result([], text="no dead letters to replay")
         instead = original_topic(selection.config)
@@ -161,7 +181,13 @@ class ReplayDeadLetters(_DeadLettersCommand, ChangingCommand):
         if self.dry_run:
             return confirmation([_would(letter, instead, letter.position in values) for letter in chosen])
         topics = sorted({letter.origin[0] if letter.origin else instead for letter in chosen} - {""})
-        question = f"send {counted(len(chosen), 'record')} of {self.name} again to"
+        unnamed = sum(not letter.connector for letter in chosen)
+        if unnamed:
+            context.terminal.report(
+                f"{unnamed:,} of {len(chosen):,} do not name their connector: {CONTEXT} was not set"
+            )
+        connectors = connectors_of(chosen) or [self.name]
+        question = f"send {counted(len(chosen), 'record')} of {', '.join(connectors)} again to"
         require_confirmation(context.terminal, self.yes, question, topics)
         outcomes = await in_thread(lambda: selection.topic.replay(chosen, instead))
         return confirmation(
@@ -179,6 +205,13 @@ class ReplayDeadLetters(_DeadLettersCommand, ChangingCommand):
             return {}
         text = files.read(self.edit.removeprefix("@"))
         return dict(_edited(text, self.edit))
+
+
+def _why_missing(other: str | None) -> str:
+    """The reason why a position is not among the selected letters; `other` is the connector in which it failed."""
+    if other:
+        return f"a dead letter of {other}; --all-connectors includes it"
+    return "not among the dead letters that were read; -n reads more"
 
 
 def _would(letter: DeadLetter, instead: str, edited: bool) -> TargetOutcome:

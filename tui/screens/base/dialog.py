@@ -57,6 +57,7 @@ class Dialog(PopUp[bool]):
     Dialog.-typed #typed, Dialog.-asks-why #reason { display: block; }
     Dialog .field Input { border: none; height: 1; width: 1fr; background: $surface; padding: 0 1; }
     Dialog .field Input:ansi { text-style: underline; }  /* there the field has the background of the dialog */
+    Dialog #option { width: 1fr; height: auto; }
     Dialog #buttons { height: 1; margin: 1 0 0 0; align-horizontal: right; }
     Dialog Button {
         background: $surface; color: $text-muted; border: none; height: 1; min-width: 10; margin: 0 0 0 2; padding: 0 2;

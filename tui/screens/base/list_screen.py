@@ -8,6 +8,7 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.screen import Screen
 
+from tui.screens.base.navigation import ScreenStarted
 from tui.widgets.bars import Bar, StatusBar
 from tui.widgets.grid import Grid
 
@@ -28,8 +29,12 @@ class ListScreen(Screen[Returned]):
     ListScreen Grid { height: 1fr; }
     """
 
+    is_started = False
+
     def on_mount(self) -> None:
         self.grid.focus()
+        self.is_started = True
+        self.post_message(ScreenStarted())
 
     @property
     def grid(self) -> Grid:

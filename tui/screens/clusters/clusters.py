@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -16,6 +16,7 @@ from tui.client.client import Connect
 from tui.cluster.cluster_overview import ClusterOverview, ClusterSummary, OpenConnection
 from tui.cluster.snapshot import LinkState
 from tui.contexts.profiles import InvalidContext, Profile
+from tui.errors import HeadraceError, error_line
 from tui.formatting import counted, format_duration
 from tui.screens.base.list_screen import ListScreen, closing
 from tui.screens.clusters.worker_rows import in_glyphs
@@ -39,12 +40,17 @@ COLUMNS = (
 )
 
 
+ReadContexts = Callable[[], tuple[list[Profile], Mapping[str, InvalidContext]]]
+"""Reads all contexts: the valid ones, and those that are not."""
+
+
 def connect_to(profile: Profile) -> Connect:
     return session.connect(profile, session.evented(profile))
 
 
 class ClustersScreen(ListScreen[Profile | None]):
-    """Returns the cluster to open. The main screen reports the state of its own cluster through `set_summary`."""
+    """Returns the cluster to open. `read` reads the contexts again; it may raise HeadraceError. The main screen reports
+    the state of its own cluster through `set_summary`."""
 
     DEFAULT_CSS = """
     ClustersScreen #counters { padding: 0 1; }
@@ -63,9 +69,11 @@ class ClustersScreen(ListScreen[Profile | None]):
         here: Profile,
         invalids: Mapping[str, InvalidContext],
         open_connection: OpenConnection = connect_to,
+        read: ReadContexts | None = None,
     ) -> None:
         super().__init__()
-        self.here, self.invalids, self._open_connection = here, invalids, open_connection
+        self.here, self.invalids, self._open_connection, self._read = here, invalids, open_connection, read
+        self._trouble = ""  # why the contexts could not be read again
         self.profiles = {profile.label: profile for profile in profiles}
         self.current: ClusterSummary = ClusterSummary(here)  # updated by the main screen
         self.overview = self._new_overview()
@@ -112,7 +120,8 @@ class ClustersScreen(ListScreen[Profile | None]):
         distinct = _distinct([self.current, *summaries.values()])
         total = sum(summary.total for summary in distinct)
         failed = sum(summary.counts.get("FAILED", 0) for summary in distinct)
-        lost = sum(summary.link.state is LinkState.LOST for summary in distinct)
+        lost = sum(summary.link.state is LinkState.LOST and not summary.link.is_refused for summary in distinct)
+        refused = sum(summary.link.is_refused for summary in distinct)
         clusters = counted(len(distinct), "cluster")
         if len(distinct) < len(summaries):
             clusters = f"{counted(len(summaries), 'context')} of {clusters}"
@@ -121,6 +130,8 @@ class ClustersScreen(ListScreen[Profile | None]):
             parts.append((f"   {states.glyph('FAILED')} {failed:,} failed", "bold $error"))
         if lost:
             parts.append((f"   {lost} unreachable", "bold $error"))
+        if refused:
+            parts.append((f"   {refused} refused", "bold $error"))
         if self.invalids:
             parts.append((f"   {counted(len(self.invalids), 'context')} invalid", "bold $error"))
         self.query_one("#counters", Bar).put(Content.assemble(*parts))
@@ -145,7 +156,10 @@ class ClustersScreen(ListScreen[Profile | None]):
         }
 
     def explain(self) -> None:
-        """Details of the row under the cursor."""
+        """Details of the row under the cursor, or why the contexts were not read again."""
+        if self._trouble:
+            self.query_one("#explanation", Static).update(Content.assemble((visible(self._trouble), "$error")))
+            return
         key = self.query_one(Grid).current or ""
         if key in self.invalids:
             self.query_one("#explanation", Static).update(self._invalid(key))
@@ -173,6 +187,7 @@ class ClustersScreen(ListScreen[Profile | None]):
         return Content.assemble((url, "bold"), "\n", (why, "$error"), "\n", (advice, "$text-muted"))
 
     def moved(self) -> None:
+        self._trouble = ""
         self.explain()
 
     def opened(self, key: str) -> None:
@@ -187,9 +202,25 @@ class ClustersScreen(ListScreen[Profile | None]):
             grid.go((after or failed)[0])
 
     def action_refresh(self) -> None:
-        overview, self.overview = self.overview, self._new_overview()
-        self.overview.summaries.update(overview.summaries)
+        """Reads the contexts again, and asks all clusters."""
+        self._read_contexts()
+        before, self.overview = self.overview.summaries, self._new_overview()
+        for label, summary in self.overview.summaries.items():
+            if label in before and before[label].profile == summary.profile:
+                self.overview.summaries[label] = before[label]
+        self.draw()
         self.run_worker(self.overview.run(), group="overview", exclusive=True, exit_on_error=False)
+
+    def _read_contexts(self) -> None:
+        if self._read is None:
+            return
+        try:
+            profiles, self.invalids = self._read()
+        except HeadraceError as error:
+            self._trouble = error_line(error)
+        else:
+            self._trouble = ""
+            self.profiles = {profile.label: profile for profile in profiles}
 
 
 def _distinct(summaries: Sequence[ClusterSummary]) -> list[ClusterSummary]:
@@ -208,7 +239,7 @@ def _name(label: str) -> str:
 
 def _worst(summary: ClusterSummary) -> Cell:
     if summary.link.state is LinkState.LOST:
-        return Cell("✗ UNREACHABLE", "grid--error")
+        return Cell("✗ REFUSED" if summary.link.is_refused else "✗ UNREACHABLE", "grid--error")
     if summary.link.heard_at is None:
         return Cell("○ connecting…", "grid--muted")
     if not summary.worst:

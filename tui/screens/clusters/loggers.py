@@ -111,8 +111,9 @@ class LoggersScreen(ListScreen[None]):
     def is_idle(self, action: str) -> bool:
         return bool(self.refusal) and action in ("open", "another")
 
-    def on_key(self, event: events.Key) -> None:
-        self.query_one(Prompt).catch(event)
+    def catch(self, event: events.Key) -> bool:
+        """Takes a key that no widget handled, if the prompt is open."""
+        return self.is_started and self.query_one(Prompt).catch(event)
 
     # Display
 

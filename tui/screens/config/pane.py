@@ -33,6 +33,7 @@ from tui.screens.config.keys import ConfigKeys
 from tui.screens.config.validating import Validator
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.grid import Grid
+from tui.widgets.jsontext import DISCARDED
 from tui.widgets.pager import Pager
 
 REVIEW_DELAY = 0.08  # seconds from the last key to the review
@@ -215,11 +216,12 @@ class ConfigPane(Pane):
         self.validator.forget()
         self.open(kept, key)
 
-    def open(self, draft: ConfigDraft, key: str = "") -> None:
+    def open(self, draft: ConfigDraft, key: str = "", undoable: bool = False) -> None:
+        """`undoable`: one undo brings the text back that is in the editor."""
         self.drafts[self.name_shown] = draft
         self.set_banner(None)
         self.add_class("-editing")
-        self._load(draft)
+        self._load(draft, undoable)
         self.editor.focus()
         if (place := draft.review().read.places.get(key)) is not None:
             end = len(self.editor.document.get_line(place.line - 1).rstrip(","))
@@ -233,10 +235,10 @@ class ConfigPane(Pane):
         line = self.editor.cursor_location[0]
         self.editor.scroll_to(y=max(0, line - self.editor.size.height // 2), animate=False)
 
-    def _load(self, draft: ConfigDraft) -> None:
+    def _load(self, draft: ConfigDraft, undoable: bool = False) -> None:
         self.editor.read_only = False
         self.editor.form = draft.form
-        self.editor.load_text(draft.text)
+        (self.editor.replace_text if undoable else self.editor.load_text)(draft.text)
 
     def refresh_bindings(self) -> None:
         self.screen.refresh_bindings()
@@ -305,9 +307,14 @@ class ConfigPane(Pane):
         elif event.action == "convert":
             self.convert()
         elif self.connector is not None:
-            self.clear_report()
-            self._discard(self.name_shown)
-            self.open(draft.of(self.name_shown, self.connector.config, self.hidden, self.editor.form))
+            self.start_over(self.connector)
+
+    def start_over(self, connector: Connector) -> None:
+        """Replaces the text by the current config; one undo brings it back."""
+        touched = self.drafts[connector.name].is_touched
+        self._discard(connector.name)
+        self.open(draft.of(connector.name, connector.config, self.hidden, self.editor.form), undoable=True)
+        self.report(DISCARDED if touched else "")
 
     def convert(self) -> None:
         draft = self.drafts[self.name_shown]
@@ -354,7 +361,7 @@ class ConfigPane(Pane):
     def refused(self, name: str, text: Content) -> None:
         """Shows the reason and keeps the text."""
         if name == self.name_shown and self.is_editing:
-            self._load(self.drafts[name])
+            self._load(self.drafts[name], undoable=True)
             self.set_banner(text, "-refused")
             self.check()
 

@@ -9,7 +9,7 @@ from textual.content import Content
 
 from tui.causes import chain
 from tui.dead_letters.brokers import SendResult
-from tui.dead_letters.letters import CONTEXT, DeadLetter
+from tui.dead_letters.letters import CONTEXT, DeadLetter, connectors_of
 from tui.formatting import counted
 from tui.topics.byte_views import ByteView, best_view, shown
 from tui.widgets.columns import Column
@@ -24,6 +24,12 @@ COLUMNS = (
     Column("stage", "STAGE", 15, rank=1, grows=True),
     Column("error", "ERROR", 20, grows=True),
 )
+OF_ALL_COLUMNS = (
+    *COLUMNS[:2],
+    Column("connector", "CONNECTOR", 16, grows=True, middle=True),
+    COLUMNS[2]._replace(rank=2),
+    *COLUMNS[3:],
+)  # of letters of several connectors
 INDENT = 11  # columns before the key and the headers
 Part = str | Content | tuple[str, str]
 
@@ -32,9 +38,11 @@ def group_cells(kind: str, letters: Sequence[DeadLetter], marked: int) -> Mappin
     """The row of the letters that failed for the same reason."""
     stage, _, error = kind.rpartition(": ") if ": " not in kind else kind.partition(": ")
     newest = max(letter.timestamp for letter in letters)
+    connectors = connectors_of(letters)
     return {
         "mark": Cell(MARK if marked == len(letters) else "+" if marked else "", "grid--accent"),
         "time": Cell(time.strftime("%m-%d %H:%M:%S", time.localtime(newest / 1000)), "grid--muted"),
+        "connector": Cell(connectors[0] if len(connectors) == 1 else counted(len(connectors), "connector")),
         "origin": Cell(counted(len(letters), "record")),
         "stage": Cell(stage, "grid--muted"),
         "error": Cell(error, "grid--error"),
@@ -47,6 +55,7 @@ def cells(letter: DeadLetter, marked: bool, sent: SendResult | None, edited: boo
     return {
         "mark": Cell(MARK if marked else "e" if edited else "", "grid--accent"),
         "time": Cell(time.strftime("%m-%d %H:%M:%S", time.localtime(letter.timestamp / 1000)), "grid--muted"),
+        "connector": Cell(letter.connector or "?"),
         "origin": Cell(f"{origin[0]}-{origin[1]}@{origin[2]}" if origin else "?"),
         "stage": Cell(letter.error_header("stage"), "grid--muted"),
         "error": _error(letter) if sent is None else _sent(sent),
@@ -87,7 +96,7 @@ def explained(letter: DeadLetter, topic: str, view: ByteView, columns: int = 80)
     line("stage", letter.error_header("stage"))
     line("in", letter.error_header("class.name"))
     task = letter.error_header("task.id")
-    line("connector", letter.error_header("connector.name") + (f", task {task}" if task else ""))
+    line("connector", letter.connector + (f", task {task}" if task else ""))
     if letter.origin:
         line("origin", "{} partition {} offset {}".format(*letter.origin))
     else:
@@ -101,9 +110,11 @@ def explained(letter: DeadLetter, topic: str, view: ByteView, columns: int = 80)
     return Content.assemble(*parts)
 
 
-def warning(letters: Sequence[DeadLetter], again: int, edited: int = 0) -> Content:
+def warning(
+    letters: Sequence[DeadLetter], again: int, edited: int = 0, connector: str = "", sharing: Sequence[str] = ()
+) -> Content:
     """The text of the question before a replay; `again` is the number of letters that were replayed before, `edited`
-    of those with a changed value."""
+    of those with a changed value. `sharing` are the other connectors with the dead letter topic of `connector`."""
     known = sum(letter.origin is not None for letter in letters)
     place = (
         "to their original partitions"
@@ -116,8 +127,19 @@ def warning(letters: Sequence[DeadLetter], again: int, edited: int = 0) -> Conte
         f"The records are produced again with their keys, values and original headers, {place}; "
         "every consumer of the topic reads them. A record that fails again becomes another dead letter."
     ]
+    if others := [letter for letter in letters if not letter.may_be_of(connector)]:
+        lines.append(f"{len(others):,} of them failed in other connectors: {_names(connectors_of(others))}.")
+    if sharing and (unnamed := sum(not letter.connector for letter in letters)):
+        lines.append(
+            f"{unnamed:,} of them may be of other connectors with this dead letter topic ({_names(sharing)}): "
+            "no header names the connector."
+        )
     if edited:
         lines.append(f"{edited:,} of them {'is' if edited == 1 else 'are'} sent with the edited value.")
     if again:
         lines.append(f"{again:,} of them {'was' if again == 1 else 'were'} already replayed in this session.")
     return Content("\n\n".join(lines))
+
+
+def _names(connectors: Sequence[str]) -> str:
+    return visible(", ".join(connectors))

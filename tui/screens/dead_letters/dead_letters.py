@@ -1,4 +1,7 @@
-"""The dead letters of a sink: newest first, with errors and contents; export and replay."""
+"""The dead letters of a sink: newest first, with errors and contents; export and replay.
+
+Sinks can share a dead letter topic: letters of other connectors are shown only on request.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +47,7 @@ class DeadLettersScreen(SplitPage):
         Binding("asterisk", "mark_all", "mark all", key_display="*", show=False),
         Binding("R", "replay", "replay", tooltip="send the marked records to their original topics again"),
         Binding("e", "edit", "edit", tooltip="edit the value that a replay sends; the dead letter is not changed"),
+        Binding("a", "of_all", "all connectors", tooltip="also the dead letters of other connectors in the topic"),
         Binding("b", "by_error", "by error", tooltip="group the records by error; Enter shows those of a group"),
         Binding("x", "export", "export", tooltip="write the marked records, or all, to a file of JSON lines"),
         Binding("v", "view", "JSON/text/hex"),
@@ -68,6 +72,7 @@ class DeadLettersScreen(SplitPage):
         self.view: ByteView | None = None  # None: chosen for each value
         self.edited: dict[str, bytes] = {}  # values for a replay, by letter
         self.is_grouped = False
+        self.is_of_all = False  # whether letters of other connectors are shown
         self.only = ""  # the kind of error to which the list is limited
         self._busy = False
 
@@ -100,13 +105,20 @@ class DeadLettersScreen(SplitPage):
             was_newest = bool(self.grid.keys) and self.grid.current == self.grid.keys[0]
             self.window = window
             self.letters = {**(self.letters if before else {}), **{letter.id: letter for letter in window.letters}}
-            self.grid.empty = "no dead letters"
-            self.report("" if self.letters else "the topic is empty: there are no dead letters")
+            self.report(self._what_is_missing())
+            self.grid.empty = self._what_is_missing() or "no dead letters"
             if was_newest and not before:  # the cursor stays on the newest letter
                 self.grid.cursor = None
         finally:
             self._busy = False
         self.draw()
+
+    def _what_is_missing(self) -> str:
+        if not self.letters:
+            return "the topic is empty: there are no dead letters"
+        if self.is_of_all or not (others := self._others):
+            return ""
+        return f"{len(others):,} of other connectors are not shown: a shows them"
 
     def action_reload(self) -> None:
         self.read()
@@ -121,7 +133,7 @@ class DeadLettersScreen(SplitPage):
     def groups(self) -> dict[str, list[DeadLetter]]:
         """The letters by kind of error, the most frequent first."""
         letterses: dict[str, list[DeadLetter]] = {}
-        for letter in self.letters.values():
+        for letter in self._of_connectors.values():
             letterses.setdefault(letter.kind_of_error, []).append(letter)
         return dict(sorted(letterses.items(), key=lambda item: -len(item[1])))
 
@@ -132,22 +144,36 @@ class DeadLettersScreen(SplitPage):
         return next(iter(self.groups.get(key, ())), None) if self.is_grouped else self.letters.get(key)
 
     @property
+    def _others(self) -> list[DeadLetter]:
+        """The letters of other connectors that were read."""
+        return [letter for letter in self.letters.values() if not letter.may_be_of(self.connector.name)]
+
+    @property
+    def _of_connectors(self) -> dict[str, DeadLetter]:
+        """The letters of this connector, or of all if they were requested."""
+        name = self.connector.name
+        return {key: letter for key, letter in self.letters.items() if self.is_of_all or letter.may_be_of(name)}
+
+    @property
     def shown_letters(self) -> dict[str, DeadLetter]:
         kind = self.only
-        return {key: letter for key, letter in self.letters.items() if not kind or letter.kind_of_error == kind}
+        return {key: one for key, one in self._of_connectors.items() if not kind or one.kind_of_error == kind}
 
     @property
     def chosen(self) -> list[DeadLetter]:
         """The marked letters, or the letter under the cursor."""
-        marked = [letter for key, letter in self.letters.items() if key in self.marked]
+        marked = [letter for key, letter in self._of_connectors.items() if key in self.marked]
         return marked or ([current] if (current := self.current) else [])
 
     def draw(self) -> None:
         keys = list(self.groups if self.is_grouped else self.shown_letters)
         texts = [self._cells(key) for key in keys]
-        widths = {name: max((len(row[name].text) for row in texts), default=0) for name in ("origin", "stage", "error")}
+        names = [column.key for column in self.grid.columns if column.grows]
+        widths = {name: max((len(row[name].text) for row in texts), default=0) for name in names}
         self.grid.show(keys, self._cells, widths, follow=True)
+        hidden = len(self.letters) - len(self._of_connectors)
         total = f"newest {len(self.letters):,} of {self.window.total:,}" if self.window else ""
+        total += f", {hidden:,} hidden" if hidden else ""
         marked = f"{len(self.marked)} marked  " if self.marked else ""
         self.head(("dead letters", "bold $accent"), f"  {visible(self.topic.topic)}", end=marked + total)
         self.show_current()
@@ -177,6 +203,16 @@ class DeadLettersScreen(SplitPage):
     def action_by_error(self) -> None:
         """The groups of letters; from the letters of one group, back to the groups."""
         self.is_grouped, self.only = not self.is_grouped, ""
+        self.draw()
+
+    def action_of_all(self) -> None:
+        """Shows or hides the letters of other connectors. Hidden ones lose their marks, so that no key acts on them."""
+        self.is_of_all = not self.is_of_all
+        self.marked &= self._of_connectors.keys()
+        if self.only not in self.groups:
+            self.only = ""
+        self.grid.set_columns(words.OF_ALL_COLUMNS if self.is_of_all else words.COLUMNS)
+        self.report(self._what_is_missing())
         self.draw()
 
     def action_back(self) -> None:
@@ -214,10 +250,12 @@ class DeadLettersScreen(SplitPage):
     # Choosing and sending
 
     def allows(self, action: str) -> bool:
+        if action == "of_all":
+            return self.is_of_all or bool(self._others)
         if action == "edit":
-            return bool(self.letters) and not self.is_grouped
+            return bool(self._of_connectors) and not self.is_grouped
         if action in ("mark", "mark_all", "replay", "export", "view", "copy", "by_error"):
-            return bool(self.letters)
+            return bool(self._of_connectors)
         if action == "older":
             return self.window is not None and self.window.has_older and not self._busy
         return True
@@ -253,7 +291,13 @@ class DeadLettersScreen(SplitPage):
         title = f"send {counted(len(letters), 'record')} to {', '.join(topics)} again{where}?"
         dialog = Dialog(
             f"{title} type {len(letters)} to continue",
-            words.warning(letters, again, sum(letter.id in self.edited for letter in letters)),
+            words.warning(
+                letters,
+                again,
+                sum(letter.id in self.edited for letter in letters),
+                self.connector.name,
+                self._sharing(),
+            ),
             "replay",
             name=str(len(letters)),
         )
@@ -283,8 +327,14 @@ class DeadLettersScreen(SplitPage):
         else:
             self.report(f"{counted(len(outcomes), 'record')} sent; they also remain in the dead letter topic", "good")
 
+    def _sharing(self) -> list[str]:
+        """The other connectors that write dead letters to this topic."""
+        connectors = self.services.snapshot.connectors.values()
+        sharing = {one.name for one in connectors if one.config.get(TOPIC, "").strip() == self.topic.topic}
+        return sorted(sharing - {self.connector.name})
+
     def action_export(self) -> None:
-        letters = self.chosen if self.marked else list(self.letters.values())
+        letters = self.chosen if self.marked else list(self.shown_letters.values())
         file = Path.cwd() / f"{_safe(self.topic.topic)}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
         try:
             private_file.write(file, "".join(exported(self.topic.topic, letter) + "\n" for letter in letters))

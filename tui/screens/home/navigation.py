@@ -40,7 +40,7 @@ class Navigation:
         from tui.screens.clusters.clusters import ClustersScreen
 
         profiles, invalids = self._profiles()
-        screen = ClustersScreen(profiles, self.home.profile, invalids)
+        screen = ClustersScreen(profiles, self.home.profile, invalids, read=self._read_profiles)
         screen.current = self.glance()
         wanted = await self.home.app.push_screen_wait(screen)
         if wanted is not None:
@@ -232,15 +232,18 @@ class Navigation:
 
     def _profiles(self) -> tuple[list[Profile], Mapping[str, InvalidContext]]:
         """Every context, and clusters given by their URL. If the file cannot be read, shows why."""
-        from tui import session
-        from tui.contexts.profiles import Contexts
-
-        known = program.of(self.home).profiles
         try:
-            contexts = session.profiles().load()
+            return self._read_profiles()
         except HeadraceError as error:
             self.home.report(error_line(error), "bad")
-            contexts = Contexts()
+            return program.of(self.home).profiles, {}
+
+    def _read_profiles(self) -> tuple[list[Profile], Mapping[str, InvalidContext]]:
+        """Raises HeadraceError if the file cannot be read."""
+        from tui import session
+
+        known = program.of(self.home).profiles
+        contexts = session.profiles().load()
         labels = {profile.label for profile in known}
         return [
             *known,

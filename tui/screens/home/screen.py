@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tui.screens.home.bulk_actions import BulkActions
     from tui.screens.home.controller import HomeController
     from tui.screens.home.navigation import Navigation
+    from tui.screens.home.own_commands import OwnCommands
     from tui.screens.services.cluster_services import ClusterServices
     from tui.screens.services.incident_watch import IncidentWatch
     from tui.screens.tasks.tasks_pane import TasksPane
@@ -70,6 +71,7 @@ class Home(ListAndPage):
         self._watching: Worker[None] | None = None
         self._interrupted_at = 0.0
         self.incidents: IncidentWatch | None = None
+        self._own_commands: OwnCommands | None = None
 
     def compose(self) -> ComposeResult:
         yield TitleBar(self.profile)
@@ -325,10 +327,12 @@ class Home(ListAndPage):
         self.navigation.failures(self.bulk.restart_failed)
 
     def action_own_commands(self) -> None:
-        from tui.screens.home import own_commands
+        from tui.screens.home.own_commands import OwnCommands
 
+        if self._own_commands is None:
+            self._own_commands = OwnCommands(self)
         if connector := self.target():
-            own_commands.open_menu(self, connector)
+            self._own_commands.open_menu(connector)
 
     def action_topics(self) -> None:
         if self.services is not None:

@@ -31,6 +31,8 @@ FIELDS: dict[str, Callable[[Connector], str]] = {
 }
 CONFIG = "config"
 _MEASURE = re.compile(r"(lag|rate|since|tasks|failed)([<>])([0-9.]*)([a-z]*)")
+_MEASURE_START = re.compile(r"(lag|rate|since|tasks|failed)[<>=]")
+_EXAMPLES = {"lag": "1.5k", "rate": "100", "since": "10m", "tasks": "2", "failed": "0"}
 _NUMBERS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
 _TIMES = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 MEASURES = ("lag>", "rate>", "since<", "tasks>", "failed>")
@@ -40,6 +42,21 @@ def matcher(text: str, facts: ListFacts = NO_FACTS) -> Callable[[Connector], boo
     """A test whether a connector passes the filter. Values match as substrings, case-insensitively."""
     terms = [_term(word, facts) for word in text.lower().split()]
     return lambda connector: all(term(connector) for term in terms)
+
+
+def misunderstood(text: str, connectors: Iterable[Connector]) -> str:
+    """A note about the first term that does not mean what it looks like; empty if there is none."""
+    for word in text.split():
+        term = word.lower().removeprefix("-")
+        if (start := _MEASURE_START.match(term)) is not None:
+            measure = _MEASURE.fullmatch(term)
+            if measure is None or _limit(measure) is None:
+                name, number = start[1], _EXAMPLES[start[1]]
+                return f"{word} is not understood: expected for example {name}<{number} or {name}>{number}"
+        field, colon, _ = term.partition(":")
+        if colon and field not in (*FIELDS, CONFIG) and not any(term in one.name.lower() for one in connectors):
+            return f"{word}: {field} is not a field; choose from {', '.join((*FIELDS, CONFIG))}"
+    return ""
 
 
 def uses_facts(text: str) -> bool:

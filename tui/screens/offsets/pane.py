@@ -32,6 +32,7 @@ from tui.screens.offsets.controller import OffsetsController
 from tui.screens.offsets.editor import Editor
 from tui.screens.offsets.reading import OffsetReading
 from tui.screens.services.cluster_services import ClusterServices
+from tui.widgets.jsontext import DISCARDED
 from tui.widgets.pager import Pager
 
 CHECK_DELAY = 0.08  # seconds after the last key
@@ -164,12 +165,14 @@ class OffsetsPane(Pane):
         self.offsets, self.lags, self.remarks = offsets, lags, remarks
         self.read_at, self.trouble = time.time(), ""
         self.table("no offsets committed yet; e sets initial offsets" if not offsets else "")
-        if self._starting_over:
-            self.clear_report()
-            self._discard(name)
-        wanted = self._want_edit or self._starting_over
+        wanted, starts_over = self._want_edit, self._starting_over
         self._want_edit = self._starting_over = False
-        if wanted:
+        if starts_over and self.connector is not None:
+            touched = (kept := self.drafts.get(name)) is not None and kept.is_touched
+            self._discard(name)
+            self.open(draft.unchanged(self.connector, offsets), undoable=True)
+            self.report(DISCARDED if touched else "")
+        elif wanted:
             self.edit()
 
     def unreadable(self, name: str, message: str) -> None:
@@ -270,11 +273,12 @@ class OffsetsPane(Pane):
 
         return await self.app.push_screen_wait(SetByTimeDialog(name, here, seek_planner))
 
-    def open(self, draft: OffsetDraft) -> None:
+    def open(self, draft: OffsetDraft, undoable: bool = False) -> None:
+        """`undoable`: one undo brings the text back that is in the editor."""
         self.drafts[self.name_shown] = draft
         self.set_banner(None)
         self.add_class("-editing")
-        self.editor.begin(draft.text, len(draft.base), self.reading.table.place)
+        self.editor.begin(draft.text, len(draft.base), self.reading.table.place, undoable)
         self.check()
         if draft.connector.type == "sink":
             self.services.do(self.controller.bound(draft.connector, draft.base, self.lags))

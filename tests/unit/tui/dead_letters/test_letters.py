@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tui.dead_letters.brokers import DeadLetterTopic
-from tui.dead_letters.letters import PREFIX, DeadLetter, exported
+from tui.dead_letters.letters import PREFIX, DeadLetter, connectors_of, exported
 from tui.topics.byte_views import ByteView, best_view, shown
 
 TRACE = (
@@ -40,6 +40,13 @@ def test_without_headers_origin_and_error_are_unknown() -> None:
 def test_the_last_failure_counts() -> None:
     headers = [(PREFIX + "stage", b"KEY_CONVERTER"), (PREFIX + "stage", b"TASK_PUT"), (PREFIX + "topic", None)]
     assert DeadLetter("dead", 0, 0, headers=tuple(headers)).error_header("stage") == "TASK_PUT"
+
+
+def test_a_letter_of_another_connector_is_recognized_by_its_header() -> None:
+    one = letter(connector_name="orders-eu")
+    assert one.may_be_of("orders-eu") and not one.may_be_of("orders-us")
+    assert letter().may_be_of("orders-us"), "no header names a connector"
+    assert connectors_of([one, letter(), letter(connector_name="a")]) == ["a", "orders-eu"]
 
 
 @pytest.mark.parametrize(
@@ -78,6 +85,7 @@ def test_the_export_contains_the_whole_record() -> None:
         "partition": 1,
         "offset": 2,
         "timestamp": 3,
+        "connector": "",
         "stage": "",
         "error": "",
         "key": {"base64": "/w=="},

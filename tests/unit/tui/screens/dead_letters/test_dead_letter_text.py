@@ -19,6 +19,14 @@ def test_the_warning_before_a_replay_names_the_partitions() -> None:
     )
 
 
+def test_the_warning_before_a_replay_names_other_connectors() -> None:
+    other = DeadLetter("dead", 0, 0, headers=((PREFIX + "connector.name", b"orders-us"),))
+    assert "1 of them failed in other connectors: orders-us." in warning([other], 0, connector="orders-eu").plain
+    assert "other connectors" not in warning([other], 0, connector="orders-us", sharing=["orders-eu"]).plain
+    shared = warning([other, DeadLetter("dead", 0, 1)], 0, connector="orders-us", sharing=["orders-eu"]).plain
+    assert "1 of them may be of other connectors with this dead letter topic (orders-eu)" in shared
+
+
 def test_key_and_value_follow_the_error_so_that_20_lines_show_them() -> None:
     errors = {"exception.class.name": b"DataException", "exception.message": b"no JSON", "stage": b"VALUE_CONVERTER"}
     letter = DeadLetter("dead", 0, 1, value=b"neither", headers=tuple((PREFIX + key, errors[key]) for key in errors))

@@ -8,7 +8,7 @@ from tests.unit.tui.screens.builders import connector
 from tui.cluster.snapshot import Snapshot
 from tui.metrics.progress import ConnectorProgress
 from tui.model import Connector
-from tui.screens.listing.filtering import complete, matcher
+from tui.screens.listing.filtering import complete, matcher, misunderstood
 from tui.screens.listing.ordering import NO_FACTS, ListFacts
 
 
@@ -54,6 +54,16 @@ def test_an_unknown_measure_matches_neither_way_and_an_unfinished_one_always() -
     assert not passes("lag>10", one) and not passes("-lag>10", one)
     for text in ("lag>", "-lag>", "since<1x", "-since<1x"):
         assert passes(text, one), text
+
+
+def test_terms_that_are_not_understood_are_named() -> None:
+    some = [connector("a:b")]
+    for text in ("", "a", "state:failed", "lag>1k -since<10m", "config:x~y", "a:b", "-A:B", "tasks"):
+        assert misunderstood(text, some) == "", text
+    assert misunderstood("a lag>5x", some) == "lag>5x is not understood: expected for example lag<1.5k or lag>1.5k"
+    for text in ("-lag>", "tasks=3", "since>=5m"):
+        assert misunderstood(text, some).startswith(f"{text} is not understood"), text
+    assert misunderstood("foo:bar", some).startswith("foo:bar: foo is not a field; choose from state, type,")
 
 
 def test_completion_offers_fields_measures_and_keys() -> None:
