@@ -32,6 +32,7 @@ class Console:
         return self.app.home
 
     async def press(self, *keys: str) -> None:
+        await self.until(lambda: self.home.is_started, "the start")  # earlier keys are held
         await self.pilot.press(*keys)
         await self.pilot.pause()
 
@@ -55,7 +56,7 @@ class Console:
         await self.until(lambda: not isinstance(self.app.screen, Dialog), "the dialog to close")
 
     async def go(self, name: str) -> None:
-        await self.until(lambda: name in self.home.connector_list.keys, name)
+        await self.until(lambda: self.home.is_started and name in self.home.connector_list.keys, name)
         self.home.connector_list.go(name)
         await self.pilot.pause()
 
