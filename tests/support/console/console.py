@@ -47,7 +47,9 @@ class Console:
         return answer
 
     async def sees(self, *texts: str, within: float = 30.0) -> None:
-        await self.until(lambda: all(text in self.text for text in texts), " and ".join(texts), within)
+        """Waits until the screen has started and shows the texts. The list is shown before keys act."""
+        shown = " and ".join(texts)
+        await self.until(lambda: self.home.is_started and all(text in self.text for text in texts), shown, within)
 
     async def confirm(self, *keys: str) -> None:
         """Waits until a dialog is shown and accepts keys, then presses the keys."""
