@@ -209,11 +209,11 @@ class Grid(ScrollView, can_focus=True):
 
     def refresh_changed(self) -> None:
         """Redraws only the lines whose content has changed."""
-        height = self._body_height
-        now = [self._content(y) for y in range(1, height + 1)]
-        if len(now) != len(self._drawn) or self._arranged_for < 0 or self._drawn_order != self.sorted_by:
+        height, width = self._body_height, self.scrollable_content_region.width
+        if height != len(self._drawn) or self._arranged_for != width or self._drawn_order != self.sorted_by:
             self.refresh()
             return
+        now = [self._content(y) for y in range(1, height + 1)]
         differing = [
             y for y, (hashable, other) in enumerate(zip(now, self._drawn, strict=True), 1) if hashable != other
         ]
@@ -386,12 +386,15 @@ class Grid(ScrollView, can_focus=True):
     @property
     def arranged(self) -> list[tuple[Column, int]]:
         """The visible columns and their widths."""
-        width = self.scrollable_content_region.width
+        self._arrange(self.scrollable_content_region.width)
+        return self._arranged
+
+    def _arrange(self, width: int) -> None:
+        """Arranges the columns for this width, if they are not. Computing the width takes longer than a cell."""
         if self._arranged_for != width:
             self._arranged, self._arranged_for = arrange(self.columns, self._wanted, width - 1 - self._gutter), width
             self._arranged_wanted = self._wanted
             self._strips.clear()
-        return self._arranged
 
     @property
     def _gutter(self) -> int:
@@ -400,6 +403,7 @@ class Grid(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         width, base = self.scrollable_content_region.width, self._base
+        self._arrange(width)
         if y == 0:
             return self._header(width, base)
         content = self._content(y)
@@ -421,7 +425,7 @@ class Grid(ScrollView, can_focus=True):
         style = base + self._style("grid--header")
         gap = Segment(" " * GAP, style)
         segments = [Segment(" " * self._gutter, style)]
-        for column, size in self.arranged:
+        for column, size in self._arranged:
             is_order = column.key == self.sorted_by[0]
             title = column.title + self.sorted_by[1] if is_order else column.title
             style = base + self._style("grid--accent") if is_order else style
@@ -438,7 +442,7 @@ class Grid(ScrollView, can_focus=True):
         segments = [Segment(mark, fill + self._style("grid--muted"))]
         if self.marks is not None:
             segments.append(Segment(MARK if key in self.marks else " ", fill + self._style("grid--accent")))
-        for column, size in self.arranged:
+        for column, size in self._arranged:
             cell = cells.get(column.key)
             text = fit(visible(cell.text), size, column.right, column.middle) if cell else " " * size
             style = self._style("grid--muted" if self.stale else cell.style if cell else "")

@@ -32,6 +32,7 @@ class Console:
         return self.app.home
 
     async def press(self, *keys: str) -> None:
+        await self.until(lambda: self.home.is_started, "the start")  # earlier keys are held
         await self.pilot.press(*keys)
         await self.pilot.pause()
 
@@ -46,7 +47,9 @@ class Console:
         return answer
 
     async def sees(self, *texts: str, within: float = 30.0) -> None:
-        await self.until(lambda: all(text in self.text for text in texts), " and ".join(texts), within)
+        """Waits until the screen has started and shows the texts. The list is shown before keys act."""
+        shown = " and ".join(texts)
+        await self.until(lambda: self.home.is_started and all(text in self.text for text in texts), shown, within)
 
     async def confirm(self, *keys: str) -> None:
         """Waits until a dialog is shown and accepts keys, then presses the keys."""
@@ -55,7 +58,7 @@ class Console:
         await self.until(lambda: not isinstance(self.app.screen, Dialog), "the dialog to close")
 
     async def go(self, name: str) -> None:
-        await self.until(lambda: name in self.home.connector_list.keys, name)
+        await self.until(lambda: self.home.is_started and name in self.home.connector_list.keys, name)
         self.home.connector_list.go(name)
         await self.pilot.pause()
 

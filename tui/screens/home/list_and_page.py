@@ -26,7 +26,7 @@ class ListAndPage(HomeBase):
             self.refresh_bindings()
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
-        if event.grid is self.connector_list:
+        if event.grid is self.connector_list and self._view is not None:
             self.open(event.key)
 
     def on_grid_heading_clicked(self, event: Grid.HeadingClicked) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from asyncio import to_thread
+from asyncio import Event, timeout, to_thread
+from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,7 +15,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.worker import Worker
 
-from tui.cluster.snapshot import Diff, Notice, Snapshot
+from tui.cluster.snapshot import Diff, LinkState, Notice, Snapshot
 from tui.contexts.profiles import Profile
 from tui.screens.base import program
 from tui.screens.base.navigation import (
@@ -35,6 +37,7 @@ from tui.screens.services.operations import Operations
 from tui.widgets.bars import Counters, KeyBar, StatusBar, TitleBar
 
 if TYPE_CHECKING:
+    from tui.cluster.store import ClusterStore
     from tui.screens.connector.connector import ConnectorView
     from tui.screens.home.between_contexts import BetweenContexts
     from tui.screens.home.bulk_actions import BulkActions
@@ -42,11 +45,16 @@ if TYPE_CHECKING:
     from tui.screens.home.navigation import Navigation
     from tui.screens.home.own_commands import OwnCommands
     from tui.screens.services.cluster_services import ClusterServices
+    from tui.screens.services.connection import ClusterConnection
     from tui.screens.services.incident_watch import IncidentWatch
     from tui.screens.tasks.tasks_pane import TasksPane
     from tui.widgets.prompt import Prompt
 
 DOUBLE_PRESS = 2.0  # seconds within which a second ^C quits
+FIRST_LIST = 0.1  # seconds to draw the first response, before the rest of the screen is imported
+# Imported after the first paint: what the list needs, then the rest of the screen.
+CONNECTION_MODULES = ("tui.screens.services.cluster_services", "tui.wire.evented")
+PART_MODULES = ("tui.screens.home.bulk_actions", "tui.screens.connector.connector")
 
 
 class Home(ListAndPage):
@@ -68,6 +76,7 @@ class Home(ListAndPage):
         self.command_line = CommandLine(self, self.run_line, lambda: self.navigation.context_names())
         self.enablement = KeyEnablement(self, lambda: self.command_line.is_open)
         self._is_resting = False  # another cluster is on the screen
+        self._connection: ClusterConnection | None = None
         self._watching: Worker[None] | None = None
         self._interrupted_at = 0.0
         self.incidents: IncidentWatch | None = None
@@ -98,45 +107,68 @@ class Home(ListAndPage):
             self.post_message(ScreenStarted())
 
     async def start(self) -> None:
-        """After the first paint: connects to the cluster, then adds the rest of the screen."""
-        await to_thread(_load)
+        """After the first paint: connects to the cluster and shows the list, then adds the rest of the screen."""
+        await to_thread(_load, CONNECTION_MODULES)
         from tui.metrics.progress import ProgressMonitor
+        from tui.screens.services.cluster_services import ClusterServices
+        from tui.screens.services.connection import ClusterConnection
+
+        self._connection = connection = ClusterConnection(self.profile)
+        store = connection.store
+        self.progress = ProgressMonitor(connection.connect, self._progressed)
+        self.connector_list.monitor = self.progress
+        self.connector_list.sort(await to_thread(ordering.load, self.profile.label))
+        services = ClusterServices(connection, self.operations, self.progress, self)
+        store.on_notice(self.noticed)
+        store.on_progress(self.progress.update)
+        store.subscribe(self.take_snapshot)
+        self.wake()
+        await self._first_list(store)
+        await self._add_parts(services)
+        self.set_interval(1.0, self.tick)
+
+    async def _first_list(self, store: ClusterStore) -> None:
+        """Waits until the first response is drawn, which further imports would delay, at most `FIRST_LIST` seconds."""
+        drawn = Event()
+
+        def after_drawing(snapshot: Snapshot, diff: Diff) -> None:
+            self.call_after_refresh(drawn.set)
+
+        forget = store.subscribe(after_drawing)
+        with suppress(TimeoutError):
+            async with timeout(FIRST_LIST):
+                await drawn.wait()
+        forget()
+
+    async def _add_parts(self, services: ClusterServices) -> None:
+        """Adds the parts that respond to keys."""
+        await to_thread(_load, PART_MODULES)
         from tui.screens.connector.connector import ConnectorView
         from tui.screens.home.between_contexts import BetweenContexts
         from tui.screens.home.bulk_actions import BulkActions
         from tui.screens.home.controller import HomeController
         from tui.screens.home.navigation import Navigation
         from tui.screens.services.broker_lag import BrokerLag
-        from tui.screens.services.cluster_services import ClusterServices
-        from tui.screens.services.connection import ClusterConnection
 
         await self.command_line.mount()
-        connection = ClusterConnection(self.profile)
-        store = connection.store
-        self.progress = ProgressMonitor(connection.connect, self._progressed)
-        self.connector_list.monitor = self.progress
-        self.connector_list.sort(await to_thread(ordering.load, self.profile.label))
-        services = ClusterServices(connection, self.operations, self.progress, self)
         if self.profile.bootstrap:
             self.broker_lag = BrokerLag(
-                self.progress, lambda: services.context().cluster.brokers(), self.report, time.time
+                services.progress, lambda: services.context().cluster.brokers(), self.report, time.time
             )
         self.controller = HomeController(self, services, self.command_line.closed)
         self.bulk = BulkActions(self, self.controller, self.updates.steps_changed)
         self.navigation = Navigation(self, services, self.controller.runner)
         self.between_contexts = BetweenContexts(self, services, self.navigation)
-        self._view = ConnectorView(self.notices, services)
-        self.services = services
+        view = ConnectorView(self.notices, services)
         self.incidents = await to_thread(self._incident_watch, services)
+        await self.query_one("#body").mount(view)
+        self._view, self.services = view, services
         self.do(self.controller.interrupted.offer_all())
         self.do(self.controller.tell_left_behind())
-        store.on_notice(self.noticed)
-        store.on_progress(self.progress.update)
-        self.wake()  # the first response arrives while the connector's page is being mounted
-        await self.query_one("#body").mount(self._view)
-        store.subscribe(self.take_snapshot)
-        self.take_snapshot(store.snapshot, Diff(link=True))
-        self.set_interval(1.0, self.tick)
+        if self.snapshot.link.state in (LinkState.LIVE, LinkState.POLLING):  # it responded before `services` was set
+            self.do(self.read_version())
+        self.open_pane()
+        self.refresh_bindings()
 
     def _incident_watch(self, services: ClusterServices) -> IncidentWatch:
         from tui.screens.services.incident_watch import IncidentWatch
@@ -155,8 +187,8 @@ class Home(ListAndPage):
     async def on_unmount(self) -> None:
         if self.incidents is not None:
             await to_thread(self.incidents.close)
-        if self.services is not None:
-            await self.services.connection.close()
+        if self._connection is not None:
+            await self._connection.close()
 
     def _progressed(self) -> None:
         self.connector_list.show_progress()
@@ -164,8 +196,8 @@ class Home(ListAndPage):
     def wake(self) -> None:
         """Watches the cluster, for the first time or again."""
         self._is_resting = False
-        if self.services is not None and (self._watching is None or self._watching.is_finished):
-            watching = self._harmless(self.services.connection.store.run())
+        if self._connection is not None and (self._watching is None or self._watching.is_finished):
+            watching = self._harmless(self._connection.store.run())
             self._watching = self.run_worker(watching, exit_on_error=False)
 
     def rest(self) -> None:
@@ -407,7 +439,7 @@ class Home(ListAndPage):
         return [line for name, line in self.view.unsaved() if name in existing] if self._view is not None else []
 
 
-def _load() -> None:
+def _load(modules: Sequence[str]) -> None:
     """Imports the larger modules in a thread, so that keys are responded meanwhile."""
-    for name in ("tui.screens.home.bulk_actions", "tui.screens.connector.connector", "tui.wire.evented"):
+    for name in modules:
         import_module(name)

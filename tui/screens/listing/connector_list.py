@@ -175,11 +175,11 @@ class ConnectorList(Grid):
 
     @property
     def _shows_trend(self) -> bool:
-        return any(column.key == "trend" for column, _ in self.arranged)
+        return any(column.key == "trend" for column, _ in self._arranged)
 
     @property
     def _tasks_width(self) -> int:
-        return next((width for column, width in self.arranged if column.key == "tasks"), 0)
+        return next((width for column, width in self._arranged if column.key == "tasks"), 0)
 
     def _since(self, name: str) -> str:
         began = self.snapshot.since.get(name)
