@@ -13,7 +13,7 @@ from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.status.status_board import StatusBoard
 from runtime.kafka.errors import KafkaProblem
 from runtime.kafka.group.protocol import CONNECTOR
-from runtime.model.states import ACTIVE
+from runtime.model.states import ACTIVE, TaskId
 from runtime.storage.statuses import StatusStore
 
 _log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ class GroupDuties:
             if unit.task == CONNECTOR:
                 status = self._statuses.connector_status(unit.connector)
             else:
-                status = self._statuses.task_statuses(unit.connector).get(unit.task)
+                status = self._statuses.task_status(TaskId(unit.connector, unit.task))
             if status is not None and status.state in ACTIVE:
                 self._board.lost(unit.connector, None if unit.task == CONNECTOR else unit.task, status)
 

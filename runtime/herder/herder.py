@@ -143,7 +143,7 @@ class Herder:
     async def task_status(self, name: str, task: int) -> TaskStatusResponse:
         """GET /connectors/{name}/tasks/{task}/status."""
         await self._statuses.read_back(name, READ_BACK_WAIT)
-        status = self._statuses.task_statuses(name).get(task)
+        status = self._statuses.task_status(TaskId(name, task))
         if status is None:
             raise NotFound(f"No status found for task {name}-{task}")
         return views.task_status(task, status)
@@ -155,7 +155,7 @@ class Herder:
     async def task_stack(self, name: str, task: int) -> StackResponse:
         """The stack of a task's thread, and the connector's method that it is in. Conflict if the task is not running,
         Unavailable if its slot does not answer."""
-        if task not in self._statuses.task_statuses(name):
+        if self._statuses.task_status(TaskId(name, task)) is None:
             raise NotFound(f"No status found for task {name}-{task}")
         try:
             stack = await self._connectors.stack(TaskId(name, task))

@@ -13,6 +13,7 @@ from runtime.kafka.log.log import LogRecord, TopicSpec
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.model.states import TargetState
 from runtime.storage.port import LogOpener, MalformedRecord, json_object, log_skipped
+from runtime.system.loop_turns import LoopTurns
 
 _log = logging.getLogger(__name__)
 
@@ -259,9 +260,12 @@ class ConfigStore:
 
     async def put_tasks(self, name: str, configs: Sequence[Mapping[str, str]]) -> None:
         """Store a complete set of task configs; readers apply the set when its commit record arrives."""
-        tasks = [_record(f"{_TASK}{name}-{i}", {"properties": dict(c)}) for i, c in enumerate(configs)]
         self._task_writes[name] += 1
         try:
+            turns, tasks = LoopTurns(), []
+            for i, config in enumerate(configs):
+                await turns.next()
+                tasks.append(_record(f"{_TASK}{name}-{i}", {"properties": dict(config)}))
             await self._lead([*tasks, _record(_COMMIT + name, {"tasks": len(configs)})])
         finally:
             self._task_writes[name] -= 1

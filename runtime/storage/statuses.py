@@ -85,8 +85,12 @@ class StatusStore:
         """The status of a connector, if any."""
         return self._connectors.get(name)
 
+    def task_status(self, task: TaskId) -> StatusRecord | None:
+        """The status of a task, if any."""
+        return self._tasks.get(task.connector, {}).get(task.task)
+
     def is_running(self, task: TaskId) -> bool:
-        status = self._tasks.get(task.connector, {}).get(task.task)
+        status = self.task_status(task)
         return status is not None and status.state is State.RUNNING
 
     def task_statuses(self, name: str) -> dict[int, StatusRecord]:
@@ -120,7 +124,7 @@ class StatusStore:
 
     def put_task(self, task: TaskId, status: StatusRecord) -> None:
         """Store a task's status, unless a later worker has taken over the task."""
-        if not _superseded(status, self._tasks.get(task.connector, {}).get(task.task)):
+        if not _superseded(status, self.task_status(task)):
             self._put(f"{_TASK}{task}", _value(status))
 
     def put_topic(self, task: TaskId, topic: str) -> None:

@@ -119,6 +119,7 @@ LEAK_TIMEOUT = 5.0  # seconds after which a slot with only revoked tasks is repl
 MAX_SILENCE_LEASES = 5  # lease times after which a silent slot is given up even if it got almost no processor time
 LIMIT_GROWTH = 1.1  # factor by which the task limit of a slot grows at each check
 CROWDED_LOG_INTERVAL = 30.0  # seconds between two log lines about waiting tasks
+MAX_REPORTED = 200  # waiting tasks reported to the herder at once: each is a write to the status topic
 MAX_CONNECT_FACTOR = 8  # by which the time for a slot to connect has grown at most
 MISSING_AFTER = 10.0  # seconds for an extra slot to connect, before a warning is logged
 
@@ -131,6 +132,7 @@ class SlotWatch:
     settings: EngineSettings
     clock: Callable[[], float]
     next_crowded_line: float = math.inf
+    unreported: Sequence[TaskRun] = ()  # tasks that wait for long
     absent_since: dict[int, float] = field(default_factory=dict)
     connect_times: dict[int, float] = field(default_factory=dict)  # seconds that absent slots have to connect
 
@@ -221,7 +223,8 @@ class SlotWatch:
         return late
 
     def check_waiting(self) -> Sequence[TaskRun]:
-        """Log from time to time that tasks are waiting for a slot, and why. Returns each task that waits then, once."""
+        """Log from time to time that tasks are waiting for a slot, and why. Returns each task that waits then, once; of
+        many tasks a part at each call."""
         now, waiting = self.clock(), self.roster.waiting
         if not waiting or not self.roster.links:
             self.next_crowded_line = math.inf
@@ -236,11 +239,11 @@ class SlotWatch:
                 waiting,
                 running,
             )
-            unreported = [task for task in self.roster.waiting_tasks() if not task.reported_waiting]
-            for task in unreported:
-                task.reported_waiting = True
-            return unreported
-        return ()
+            self.unreported = [task for task in self.roster.waiting_tasks() if not task.reported_waiting]
+        reported, self.unreported = self.unreported[:MAX_REPORTED], self.unreported[MAX_REPORTED:]
+        for task in reported:
+            task.reported_waiting = True
+        return [task for task in reported if task.waiting]
 
     def lift_limits(self) -> None:
         """Raise the task limit of slots that died while starting tasks, step by step while they stay up."""

@@ -18,6 +18,7 @@ from runtime.host.port import ConnectorInfo, HostError, HostRequestError, Plugin
 from runtime.kafka.errors import ClientConfigError
 from runtime.logs.formats import Scrub
 from runtime.plugins.plan import selects_plugins
+from runtime.system.loop_turns import LoopTurns
 
 _log = logging.getLogger(__name__)
 
@@ -152,7 +153,11 @@ class ResolvingHost:
         raw = self._raw.get(name, {})
         with self._scrubbing(self._secrets.scrub):
             configs = await self._host.task_configs(name, max_tasks)
-        return [self._providers.keep_variables(raw, config) for config in configs]
+        turns, kept = LoopTurns(), []
+        for config in configs:
+            await turns.next()
+            kept.append(self._providers.keep_variables(raw, config))
+        return kept
 
     async def alter_source_offsets(
         self, config: Mapping[str, str], offsets: Sequence[tuple[dict[str, Any] | None, dict[str, Any] | None]]

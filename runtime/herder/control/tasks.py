@@ -31,6 +31,7 @@ from runtime.model.task_spec import SourceOffset, TaskSpec
 from runtime.storage.configs import StoredConnector
 from runtime.storage.connector_offsets import ConnectorOffsets, OffsetTopicUnusable
 from runtime.storage.statuses import StatusStore
+from runtime.system.loop_turns import LoopTurns
 
 _log = logging.getLogger(__name__)
 
@@ -299,14 +300,16 @@ class Tasks:
             for order in orders:
                 self._fail_task(order, paused, e)
             return
+        turns = LoopTurns()
         for order in orders:
+            await turns.next()
             try:
                 spec = await self._spec(order, resolved, offsets, paused, limit)
             except (ConfigError, ClientConfigError) as e:
                 self._fail_task(order, paused, e)
                 continue
-            if not self._is_current(order.generation):  # deleted or changed while earlier tasks were stopping
-                continue
+            if not self._is_current(order.generation):  # deleted or changed meanwhile, as are the other tasks
+                return
             if not self._group.owns(self._name, order.task):  # taken away meanwhile; it may have run before
                 self._services.board.task(spec.id, State.UNASSIGNED, self.version)
                 continue
@@ -393,8 +396,11 @@ class Tasks:
 
     async def _stop(self, tasks: set[int]) -> None:
         graceful = self._services.worker.graceful
-        ended = await asyncio.gather(*(self._services.engine.stop_task(TaskId(self._name, i), graceful) for i in tasks))
-        for i, graceful_end in zip(tasks, ended, strict=True):
+        turns, stops = LoopTurns(), []
+        for i in tasks:
+            await turns.next()
+            stops.append(asyncio.ensure_future(self._services.engine.stop_task(TaskId(self._name, i), graceful)))
+        for i, graceful_end in zip(tasks, await asyncio.gather(*stops), strict=True):
             self._running.pop(i, None)
             if not graceful_end:
                 if member := self._services.engine.member_id(TaskId(self._name, i)):

@@ -33,6 +33,7 @@ class EventLog:
         self.boot = uuid.uuid4().hex[:8]
         self._events: deque[WorkerEvent] = deque(maxlen=MAX_EVENTS)
         self._seq = 0
+        self._dropped = 0  # the newest event that is no longer in the log and has not been replaced
         self._news = asyncio.Event()
         self._closed = False
 
@@ -48,6 +49,8 @@ class EventLog:
     def publish(self, kind: str, data: Mapping[str, object], own: bool = True) -> None:
         """Append an event and wake all readers. Not `own`: another worker has published it."""
         self._seq += 1
+        if len(self._events) == MAX_EVENTS:
+            self._dropped = self._events[0].seq
         self._events.append(WorkerEvent(self._seq, kind, data, own))
         self._wake()
 
@@ -58,8 +61,10 @@ class EventLog:
         return [event.data for event in notices]
 
     def publish_latest(self, kind: str, data: Mapping[str, object]) -> None:
-        """Append an event that replaces earlier events of its kind: followers receive each, the log keeps the last."""
-        self._events = deque((e for e in self._events if e.kind != kind), MAX_EVENTS)
+        """Append an event that replaces earlier events of its kind, and of its connector if it names one: followers
+        receive each, the log keeps the last."""
+        replaced = kind, data.get("name")
+        self._events = deque((e for e in self._events if (e.kind, e.data.get("name")) != replaced), MAX_EVENTS)
         self.publish(kind, data)
 
     def notice(self, level: str, message: str, connector: str | None = None, task: int | None = None) -> None:
@@ -72,14 +77,13 @@ class EventLog:
         boot, _, seq = (last_id or "").partition(".")
         if boot != self.boot or not seq.isdigit():
             return None
-        oldest = self._events[0].seq if self._events else self._seq + 1
-        return int(seq) if oldest - 1 <= int(seq) <= self._seq else None
+        return int(seq) if self._dropped <= int(seq) <= self._seq else None
 
     async def follow(self, after: int, idle: float) -> AsyncIterator[WorkerEvent | None]:
         """Events with sequence numbers above `after`, without end; None after each `idle` seconds without an event.
         Ends if the log is closed, or if events that the reader has not received are no longer in the log."""
         while not self._closed:
-            if self._events and self._events[0].seq > after + 1:
+            if after < self._dropped:
                 return
             fresh = [e for e in self._events if e.seq > after]
             for event in fresh:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from runtime.config.secret_values import Secrets
-from runtime.herder.responses import EntryResponse
+from runtime.herder.status.entry_events import Entry, EntryEvents
 from runtime.herder.status.error_board import ErrorBoard
 from runtime.herder.status.events import EventLog
 from runtime.herder.status.meter_board import MeterBoard
@@ -23,16 +23,13 @@ StateListener = Callable[[str, int, State, "str | None", bool], None]
 """Called with a connector's name, its unit (a task, or protocol.CONNECTOR), the state that this worker reports, the
 trace, and whether another start may succeed."""
 
-Entry = Callable[[str], EntryResponse | None]
-"""Returns the `{"name", "status", "info"}` of a connector; None if the connector does not exist."""
-
 
 class StatusBoard:
     """Publishes states. Event loop only."""
 
     def __init__(self, statuses: StatusStore, events: EventLog, worker_id: str, secrets: Secrets, entry: Entry) -> None:
         self._statuses, self._events, self._worker_id = statuses, events, worker_id
-        self._secrets, self._entry = secrets, entry
+        self._secrets, self._entries = secrets, EntryEvents(events, entry)
         self.errors = ErrorBoard(secrets.scrub_of)
         self.meters = MeterBoard()
         self._own: dict[str, dict[int, StatusRecord]] = {}  # this worker's last reports, by connector and unit
@@ -66,7 +63,7 @@ class StatusBoard:
     ) -> None:
         """Publish a task's state; `restartable` as for connector()."""
         trace = self._scrubbed(task.connector, trace)
-        old = self._statuses.task_statuses(task.connector).get(task.task)
+        old = self._statuses.task_status(task)
         new = self._status(state, version, trace)
         self._own.setdefault(task.connector, {})[task.task] = new
         if _differ(old, new):
@@ -140,6 +137,7 @@ class StatusBoard:
         self._own.pop(name, None)
         self.errors.forget(name)
         self.meters.forget(name)
+        self._entries.forget(name)
         self._events.publish("removed", {"name": name})
 
     def forget_secrets(self, name: str) -> None:
@@ -154,9 +152,7 @@ class StatusBoard:
 
     def publish_entry(self, name: str) -> None:
         """Send the connector's current view to followers of the events."""
-        entry = self._entry(name)
-        if entry is not None:
-            self._events.publish("connector", entry)
+        self._entries.publish(name)
 
     def share_text(self, text: str) -> None:
         """A process that connectors share has printed this text, which the traces of each may quote."""
@@ -169,7 +165,7 @@ class StatusBoard:
 
     def _remove_task(self, task: TaskId) -> None:
         """Report UNASSIGNED, except for a FAILED task, which has already ended; then remove the status."""
-        last = self._statuses.task_statuses(task.connector).get(task.task)
+        last = self._statuses.task_status(task)
         if last is not None and last.state not in (State.UNASSIGNED, State.FAILED):
             self._statuses.put_task(task, self._status(State.UNASSIGNED, last.version, None))
         self._statuses.remove_task(task)

@@ -9,8 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-TURN = 0.01
-"""Seconds of calls in one turn of the event loop, before the loop runs other callbacks."""
+from runtime.system.loop_turns import TURN
 
 MAX_CALLS = 500
 """Calls in one turn: each may schedule further work on the loop, which the time of a turn does not include."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +26,8 @@ from runtime.kafka.log.writer import Writer
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 30.0  # seconds until a write is read back, as in Connect
+_MAX_UNACKNOWLEDGED = 500  # records of one call: a few milliseconds of the event loop, and room in the client
+_SECONDS_PER_RECORD = 0.001  # in addition to the timeout of a call
 _FLUSH_TIMEOUT = 5.0  # seconds for pending records at close
 
 Apply = Callable[[Sequence[LogRecord]], None]
@@ -62,6 +65,7 @@ class TopicLogs:
         self._fetch_wait, self._await_rights = fetch_wait, await_rights
         self._timeout = timeout
         self._logs: dict[str, TopicLog] = {}
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)  # by topic, of calls that write
         self._positions: dict[Position, int] = {}
         self._waiters: dict[asyncio.Future[None], dict[Position, int]] = {}
         self._ends = EndOffsets(self._settings, self._positions, self._suspect, timeout)
@@ -171,7 +175,7 @@ class TopicLogs:
 
     async def _write(self, topic: str, records: Sequence[Record], writer: TransactionalWriter | None = None) -> None:
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self._timeout + len(records) * _SECONDS_PER_RECORD):
                 ends: dict[Position, int] = {}
                 for partition, offset in await self._acknowledged(topic, records, writer):
                     ends[topic, partition] = max(offset + 1, ends.get((topic, partition), 0))
@@ -197,8 +201,16 @@ class TopicLogs:
         """Partition and offset of each record, when Kafka has acknowledged all, or has committed the transaction."""
         if writer is not None:
             return await writer.write(topic, records)
-        sent = [self._send(topic, key, value) for key, value in records]
-        return [await asyncio.shield(future) for future in sent]
+        written: list[Written] = []
+        async with self._turns[topic]:  # no record of another call comes between those of this one
+            first, sent = 0, self._send_all(topic, records[:_MAX_UNACKNOWLEDGED])
+            while (first := first + _MAX_UNACKNOWLEDGED) < len(records):
+                written += [await asyncio.shield(future) for future in sent]
+                sent = self._send_all(topic, records[first : first + _MAX_UNACKNOWLEDGED])
+        return written + [await asyncio.shield(future) for future in sent]
+
+    def _send_all(self, topic: str, records: Sequence[Record]) -> list[asyncio.Future[Written]]:
+        return [self._send(topic, key, value) for key, value in records]
 
     def _apply_directly(self, topic: str, records: Sequence[LogRecord]) -> None:
         """Apply records that the reader has not reached, and will read again."""

@@ -45,6 +45,7 @@ class TransactionalWriter:
             "enable.idempotence": True,
             "acks": "all",
             "linger.ms": 0,
+            "queue.buffering.max.messages": 0,  # without a limit: a connector may have more tasks than the default
             "message.timeout.ms": TRANSACTION_TIMEOUT,
             "partitioner": "murmur2_random",
             "log_level": 2,

@@ -10,7 +10,7 @@ import pytest
 from runtime.engine.placement.roster import Roster
 from runtime.engine.placement.slot_link import TaskRun
 from runtime.engine.protocol.settings import EngineSettings
-from runtime.engine.worker.slot_watch import MAX_SILENCE_LEASES, SlotWatch
+from runtime.engine.worker.slot_watch import MAX_REPORTED, MAX_SILENCE_LEASES, SlotWatch
 from runtime.system.scheduling import Delay, waits
 from tests.support.clock import Clock
 from tests.support.engine.engine_recorder import slot_link, task_spec
@@ -92,6 +92,21 @@ def test_tasks_that_wait_for_long_are_logged_periodically(caplog: pytest.LogCapt
         clock.now += 1.0
         watch.check_waiting()
     assert len(caplog.records) == 2, "no task is waiting"
+
+
+def test_many_waiting_tasks_are_reported_in_parts() -> None:
+    clock = Clock()
+    roster = Roster(slots=1, wait=0.0, clock=clock)
+    roster.link_up(link := slot_link())
+    link.max_tasks, number = 0, 2 * MAX_REPORTED + 1
+    for i in range(number):
+        roster.add(TaskRun(task_spec(f"task-{i}")))
+    watch, reports = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL), clock), []
+    for _ in range(60):
+        clock.now += 1.0
+        reports.append([task.spec.id for task in watch.check_waiting()])
+    assert max(map(len, reports)) == MAX_REPORTED
+    assert len({task for report in reports for task in report}) == sum(map(len, reports)) == number
 
 
 def test_the_limit_of_a_slot_is_lifted_although_a_start_hangs() -> None:

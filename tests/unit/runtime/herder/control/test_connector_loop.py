@@ -416,3 +416,20 @@ async def test_more_tasks_than_allowed_fail_with_the_connectors_limit(rig: Herde
     trace = rig.statuses.task_statuses("a")[1].trace
     assert trace is not None
     assert "TooManyTasksException: The connector a has generated 2 tasks, which is greater than 1, the" in trace
+
+
+async def test_the_event_loop_serves_others_while_many_tasks_start_and_stop(rig: HerderRig) -> None:
+    """The specification of each task takes a part of a millisecond."""
+    turns: list[int] = []
+
+    async def count() -> None:
+        while True:
+            turns.append(len(rig.tasks("a")))
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    await rig.create("a", tasks_max="2000")
+    await rig.until(lambda: rig.runs("a", 2000))
+    counting.cancel()
+    started = {number for number in turns if 0 < number < 2000}
+    assert len(started) > 5, "others were served only before and after all starts"

@@ -48,6 +48,15 @@ async def test_a_follower_that_falls_behind_is_ended() -> None:
     assert [e async for e in log.follow(0, 0.01)] == []
 
 
+async def test_events_that_were_replaced_are_not_missing() -> None:
+    log = EventLog()
+    for _ in range(3):
+        log.publish_latest("connector", {"name": "a", "n": "a"})
+    log.publish_latest("connector", {"name": "b", "n": "b"})
+    assert await collect(log, 0, 2) == ["a", "b"]
+    assert log.resume_point(log.id(1)) == 1
+
+
 async def test_closing_ends_every_follower() -> None:
     log = EventLog()
     follower = asyncio.create_task(collect(log, 0, 1))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any, cast
 
@@ -9,12 +11,15 @@ import pytest
 
 from runtime.config.secret_values import Secrets
 from runtime.herder.responses import EntryResponse
-from runtime.herder.status.events import EventLog
+from runtime.herder.status.entry_events import FEW_TASKS, SECONDS_PER_TASK
+from runtime.herder.status.events import EventLog, WorkerEvent
 from runtime.herder.status.status_board import StatusBoard
 from runtime.kafka.log.log import LogRecord
 from runtime.model.states import State, TaskId
 from runtime.storage.statuses import StatusRecord, StatusStore
 from tests.support.herder.memory_logs import TestLogs, topic
+
+TASKS = 10 * FEW_TASKS
 
 WRAPPED = """a.ConnectException: Tolerance exceeded
     at x
@@ -27,8 +32,8 @@ Caused by: a.DataException: no JSON
 class _Statuses:
     """An empty status store."""
 
-    def task_statuses(self, name: str) -> dict[int, Any]:
-        return {}
+    def task_status(self, task: TaskId) -> None:
+        pass
 
     def put_task(self, task: TaskId, status: Any) -> None:
         pass
@@ -59,7 +64,8 @@ async def test_followers_receive_reports_of_other_workers_once() -> None:
     logs = TestLogs()
     here, there = StatusStore(logs, topic("s")), StatusStore(logs, topic("other"))
     events = EventLog()
-    board = StatusBoard(here, events, "w:1", Secrets(), lambda name: cast("EntryResponse", {"name": name}))
+    view: dict[str, Any] = {"status": {"tasks": []}, "info": {"tasks": []}}
+    board = StatusBoard(here, events, "w:1", Secrets(), lambda name: cast("EntryResponse", {"name": name, **view}))
     here.subscribe(board.changed_elsewhere, lambda name, at: None)
 
     def copy() -> None:
@@ -152,3 +158,43 @@ async def test_a_worker_that_was_taken_for_ended_reports_its_units_again() -> No
     board.report_again("c", lambda unit: True)
     assert statuses.connector_status("c") == StatusRecord(State.RUNNING, None, "w:1", 3, "1")
     assert statuses.task_statuses("c")[0] == StatusRecord(State.PAUSED, None, "w:1", 3, "1")
+
+
+async def test_a_start_of_many_tasks_does_not_publish_all_tasks_for_each_of_them() -> None:
+    """Each view has the states of all tasks."""
+    logs, events, views = TestLogs(), EventLog(), 0
+    statuses = StatusStore(logs, topic("s"))
+
+    def entry(name: str) -> EntryResponse:
+        nonlocal views
+        views += 1
+        tasks = [{"id": i, "state": s.state.value} for i, s in statuses.task_statuses(name).items()]
+        return cast("EntryResponse", {"name": name, "status": {"tasks": tasks}, "info": {"tasks": range(TASKS)}})
+
+    board = StatusBoard(statuses, events, "w:1", Secrets(), entry)
+    for i in range(TASKS):
+        board.task(TaskId("orders", i), State.RUNNING, "1")
+    await asyncio.sleep(2 * TASKS * SECONDS_PER_TASK)
+    (last,) = [e async for e in _first(events.follow(0, 0.01))]
+    assert views <= 5, "views are not built for each task"
+    assert [t["state"] for t in last.data["status"]["tasks"]] == ["RUNNING"] * TASKS, "older views are not kept"  # type: ignore[index]
+
+
+async def test_the_view_of_a_deleted_connector_is_not_published_later() -> None:
+    events = EventLog()
+    view = cast("EntryResponse", {"name": "orders", "status": {"tasks": []}, "info": {"tasks": range(TASKS)}})
+    board = StatusBoard(StatusStore(TestLogs(), topic("s")), events, "w:1", Secrets(), lambda name: view)
+    board.task(TaskId("orders", 0), State.RUNNING, "1")
+    board.task(TaskId("orders", 1), State.RUNNING, "1")
+    board.remove_connector("orders")
+    published = events.last
+    await asyncio.sleep(2 * TASKS * SECONDS_PER_TASK)
+    assert events.last == published
+
+
+async def _first(follower: AsyncIterator[WorkerEvent | None]) -> AsyncIterator[WorkerEvent]:
+    """The events until now."""
+    async for event in follower:
+        if event is None:
+            return
+        yield event
