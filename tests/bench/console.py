@@ -170,6 +170,8 @@ def starting(url: str, connectors: int, runs: int, case: str) -> list[Row]:
 
 def keys(screen: Screen, presses: int, case: str) -> Row:
     """From a key to the bytes that show the cursor in another row, while connectors change."""
+    screen.process.send("\x1b[B" * 12)  # away from the first row, where a key upwards shows nothing until the next poll
+    screen.drain(1.0)
     chance, took = random.Random(11), []
     for number in range(presses):
         screen.drain(0.03 + chance.random() * 0.05)
