@@ -86,5 +86,5 @@ async def test_keys_typed_while_the_loggers_open_wait_for_them() -> None:
         opening = seen.app.push_screen(screen)
         type_at_once(seen, "/catch\r")
         await opening
-        await seen.until(lambda: screen.filter_text == "catch" and screen.grid.keys == ["a.b.Catch"])
-        assert seen.app.screen is screen and screen.grid.has_focus
+        await seen.until(lambda: screen.grid.keys == ["a.b.Catch"] and screen.grid.has_focus)
+        assert seen.app.screen is screen and screen.filter_text == "catch"

@@ -10,7 +10,8 @@ from contextlib import suppress
 from textual import events
 from textual.dom import DOMNode
 
-CLOSED = 0.5  # seconds; a node that has not responded until then was removed
+CHECK = 0.5  # seconds after which a node that has not responded may have been removed
+MAX_CHECKS = 20  # a node that runs responds late on a busy machine
 AT_ONCE = ("ctrl+c", "ctrl+q", "ctrl+z")  # leave a console that does not start
 
 
@@ -47,7 +48,11 @@ class EarlyKeys:
 async def _processed(node: DOMNode) -> None:
     """Returns when the node has processed the messages that it has now, or was closed by one of them."""
     done = Event()
-    if node.is_running and node.call_later(done.set):
+    if not (node.is_running and node.call_later(done.set)):
+        return
+    for _ in range(MAX_CHECKS):
         with suppress(TimeoutError):
-            async with timeout(CLOSED):
+            async with timeout(CHECK):
                 await done.wait()
+        if done.is_set() or not node.is_running:
+            return
