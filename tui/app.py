@@ -66,7 +66,11 @@ class HeadraceApp(App[int]):
         self.copied = ""  # result of the last copy to the clipboard
         self.question_delay = QUESTION_DELAY
         self.homes: dict[str, Home] = {}  # by label; each keeps its marks and its filter
-        self._early_keys = EarlyKeys(super().on_event, lambda: self.focused or self.screen)
+        self._early_keys = EarlyKeys(
+            super().on_event,
+            lambda: self.focused or self.screen,
+            lambda: getattr(self.screen, "is_started", True),
+        )
         self.appearance = Appearance(self, config_folder(os.environ), self._warn)
         self.appearance.load()
 
@@ -204,19 +208,16 @@ class HeadraceApp(App[int]):
             self.home.report(f"unknown theme {name!r}; choose from {', '.join(known)}", "bad")
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys typed while the main screen or a page starts wait until it has started. A key shows that someone is
+        """Keys wait until the screen has started and the key before has taken effect. A key shows that someone is
         looking."""
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.home.nudge()
-            is_started = getattr(self.screen, "is_started", True)
-            if self._early_keys.hold(event, is_started):
-                if is_started:
-                    self.on_screen_started()
-                return
-        await super().on_event(event)
+            await self._early_keys.handle(event)
+        else:
+            await super().on_event(event)
 
     def on_screen_started(self) -> None:
-        self.run_worker(self._early_keys.release(), exit_on_error=False)
+        self._early_keys.release()
 
     def on_key(self, event: events.Key) -> None:
         """A key that no widget handled; bindings are checked afterwards."""

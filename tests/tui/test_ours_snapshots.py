@@ -265,4 +265,8 @@ async def test_dead_letters_of_a_shared_topic(
         await seen.sees("CONNECTOR", "6 marked")
         await same(seen, "dead-letters-of-all")
         await seen.press("a")
+        monkeypatch.setattr(screen, "_open_topic", scripted_topic(window._replace(letters=(*own, *other)[1:])))
         assert screen.marked == {letter.id for letter in own} and screen.chosen == list(own)
+        await seen.press("f5")
+        await seen.sees("1 mark removed: older dead letters are not loaded any more", "2 marked")
+        assert screen.marked == {letter.id for letter in own[1:]}

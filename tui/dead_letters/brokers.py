@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Message, Producer
 
 RESPONSE_TIMEOUT = 15.0  # seconds for a response from the brokers
+UNKNOWN_TIMEOUT = 2.0  # seconds until a topic that the brokers do not know counts as missing
 
 
 class DeadLetterWindow(NamedTuple):
@@ -72,12 +73,15 @@ class DeadLetterTopic:
 
     def replay(self, letters: Sequence[DeadLetter], instead: str = "") -> list[SendResult]:
         """Sends each record to its original topic and partition, without the headers about its failure, or to the topic
-        `instead` if the headers do not name one. Waits for all acknowledgements."""
+        `instead` if the headers do not name one. The original order is kept, since a later record of a key may replace
+        an earlier one. Waits for all acknowledgements. Returns the results in the order of `letters`."""
         settings = {
             **self._settings,
             "enable.idempotence": True,
             "partitioner": "murmur2_random",  # as Java clients do
             "message.timeout.ms": int(RESPONSE_TIMEOUT * 1000),
+            "allow.auto.create.topics": False,  # the topic may have been deleted on purpose
+            "topic.metadata.propagation.max.ms": int(UNKNOWN_TIMEOUT * 1000),
         }
         with kafka_clients.producer(settings) as producer:
             return self._send(producer, letters, instead)
@@ -103,13 +107,18 @@ class DeadLetterTopic:
             except (KafkaException, BufferError) as error:
                 outcomes[letter.id] = SendResult(letter, error=str(error))
 
-        for letter in letters:
+        for letter in sorted(letters, key=_original_order):
             send(letter)
             _poll(producer, 0)
         until = time.monotonic() + RESPONSE_TIMEOUT + 5
         while len(producer) and time.monotonic() < until:
             _poll(producer, 0.1)
         return [outcomes.get(letter.id, SendResult(letter, error="the brokers did not respond")) for letter in letters]
+
+
+def _original_order(letter: DeadLetter) -> tuple[tuple[str, int, int], int, int]:
+    """By original topic, partition and offset; without these by partition and offset of the dead letter."""
+    return letter.origin or ("", 0, 0), letter.partition, letter.offset
 
 
 def _poll(producer: Producer, seconds: float) -> None:

@@ -71,7 +71,8 @@ class PromptInput(Input):
         self.prompt.leave()
 
     def on_blur(self, event: events.Blur) -> None:
-        if self.prompt.is_open and not self.has_focus:  # it may have regained the focus
+        # `has_focus` is still set; and the prompt may have regained the focus
+        if self.prompt.is_open and self.screen.focused is not self:
             self.prompt.leave(blurred=True)
 
 
@@ -154,6 +155,8 @@ class Prompt(Horizontal):
             self.close()
             if not blurred or self.sign == ":":
                 self.post_message(self.Left(self.sign if not blurred else ""))
+            if blurred:
+                self.screen.refresh_bindings()
 
     def completions(self, text: str) -> list[str]:
         return self.completer(text) if text else []

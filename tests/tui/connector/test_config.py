@@ -130,6 +130,8 @@ async def test_read_only_refuses_and_leaving_keeps_the_text(cluster: Cluster, na
         assert '"tasks.max": "2"' in seen.home.view.config.editor.text
         await seen.sees("would change 1 key", "+ tasks.max = 2")
         await seen.until(lambda: seen.home.unsaved)
+        await seen.press("f5", "escape")
+        await seen.until(lambda: seen.home.status.text == "", "what can no longer be undone is not offered")
     assert config_of(cluster, name)["tasks.max"] == "1"
 
 

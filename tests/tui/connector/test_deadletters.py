@@ -17,7 +17,7 @@ from tests.support.kafka.topics import values
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tui.dead_letters.brokers import DeadLetterTopic
-from tui.dead_letters.letters import PREFIX
+from tui.dead_letters.letters import PREFIX, DeadLetter
 from tui.errors import HeadraceError
 from tui.topics import reader
 
@@ -85,6 +85,7 @@ async def test_browse_explain_replay_export(
     again = letters.newest(100).letters[0]
     assert again.key in (b"k1", b"k2") and again.own_headers == [("own", b"\x00\xff")]
     assert again.origin is not None and again.origin[2] >= 3
+    assert values(broker.bootstrap, topic, 5)[3:] == [b"no json [/x]", b"\x00\xfe"], "sent in the original order"
     async with console(cluster.url, 160, 60, bootstrap=broker.bootstrap) as seen:
         await seen.go(name)
         await seen.press("d")
@@ -175,6 +176,17 @@ def letters_of_another_connector(run: Callable[..., ScriptResult], name: str, br
     assert place in run(f"replay deadletters {name} --all --all-connectors --dry-run").err
     (line,) = run(f"get deadletters {name} --all-connectors -n 1 -o jsonl").out.splitlines()
     assert json.loads(line)["connector"] == "other-sink"
+
+
+def test_a_replay_does_not_create_a_topic_that_was_deleted(broker: KafkaBroker) -> None:
+    from confluent_kafka.admin import AdminClient
+
+    names = {"topic": unique("gone"), "partition": "0", "offset": "7"}
+    headers = tuple((PREFIX + name, text.encode()) for name, text in names.items())
+    letter = DeadLetter("dead", 0, 0, value=b"x", headers=headers)
+    (result,) = DeadLetterTopic("dead", {"bootstrap.servers": broker.bootstrap}).replay([letter])
+    assert "Unknown topic or partition" in result.error
+    assert names["topic"] not in AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=30).topics
 
 
 async def test_missing_settings_are_reported(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,3 +80,17 @@ async def test_the_wheel_at_the_end_of_the_rows_moves_beyond_them(monkeypatch: p
         await seen.until(lambda: grid.scroll_offset.y == grid.max_scroll_y, "the end")
         await seen.until(lambda: any(isinstance(message, Grid.Beyond) for message in posted), "a message")
         assert {message.step for message in posted if isinstance(message, Grid.Beyond)} == {1}
+
+
+@pytest.mark.parametrize("sign", ["colon", "slash"])
+async def test_a_click_elsewhere_closes_the_prompt(sign: str) -> None:
+    async with console(NO_CLUSTER) as seen:
+        await detach_store(seen)
+        update(seen, connector("orders"), connector("stock"))
+        await seen.press(sign, "o")
+        assert seen.home.command_line.is_open
+        await seen.pilot.click(seen.home.connector_list, offset=(5, 1))
+        await seen.until(lambda: not seen.home.command_line.is_open)
+        await seen.sees("s stop", "? help")
+        assert seen.home.connector_list.has_focus and seen.home.status.text == ""
+        assert seen.home.filter_text == ("o" if sign == "slash" else "")

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from textual import events
 
 from tests.support.console.console import Console, console
 from tests.support.servers.stub_worker import LIST, listed, stub_worker
+from tui.contexts.contexts_file import ContextsFile
+from tui.contexts.profiles import Profile
 from tui.screens.clusters.loggers import LevelChange, LoggersScreen
+from tui.screens.contexts.diff_screen import DiffScreen
+from tui.screens.contexts.promote_screen import PromoteScreen
 from tui.screens.create.plugins import PluginsScreen
 
 NAMES = ("dlq-sink", "orders", "quotes")
@@ -14,7 +21,7 @@ NAMES = ("dlq-sink", "orders", "quotes")
 
 def type_at_once(seen: Console, text: str) -> None:
     """Sends keys without waiting for any effect, as a terminal does that was typed into meanwhile."""
-    names = {"/": "slash", "\r": "enter", "-": "minus"}
+    names = {"/": "slash", "\r": "enter", "-": "minus", "=": "equals_sign", ">": "greater_than_sign"}
     for letter in text:
         event = events.Key(names.get(letter, letter), letter)
         event.set_sender(seen.app)
@@ -68,8 +75,8 @@ async def test_keys_typed_at_once_on_a_page_reach_its_prompt() -> None:
         await seen.app.push_screen(page)
         await seen.until(lambda: page.grid.has_focus)
         type_at_once(seen, "/jdbc\r")
-        await seen.until(lambda: page.filter_text == "jdbc" and not page.prompt.is_open)
-        assert seen.app.screen is page and page.grid.has_focus, "c after / does not create a connector"
+        await seen.until(lambda: page.filter_text == "jdbc" and not page.prompt.is_open and page.grid.has_focus)
+        assert seen.app.screen is page, "c after / does not create a connector"
 
 
 async def test_keys_typed_while_the_loggers_open_wait_for_them() -> None:
@@ -86,5 +93,20 @@ async def test_keys_typed_while_the_loggers_open_wait_for_them() -> None:
         opening = seen.app.push_screen(screen)
         type_at_once(seen, "/catch\r")
         await opening
-        await seen.until(lambda: screen.filter_text == "catch" and screen.grid.keys == ["a.b.Catch"])
-        assert seen.app.screen is screen and screen.grid.has_focus
+        await seen.until(lambda: screen.grid.keys == ["a.b.Catch"] and screen.grid.has_focus)
+        assert seen.app.screen is screen and screen.filter_text == "catch"
+
+
+@pytest.mark.parametrize("key", ["=", ">"])
+async def test_the_name_of_a_context_typed_at_once_is_no_command(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    for name, url in (("ro", "http://127.0.0.1:1"), ("other", "http://127.0.0.1:2")):
+        ContextsFile(tmp_path / "headrace" / "contexts.toml").put(Profile(url, name))
+    answers = {"/": {"version": "4.3.0"}, LIST: {"one": listed("one", "PAUSED")}}
+    async with stub_worker(answers) as worker, console(worker.url) as seen:
+        await seen.go("one")
+        type_at_once(seen, f"{key}ro\r")
+        await seen.until(lambda: isinstance(seen.app.screen, DiffScreen | PromoteScreen) and seen.app.screen.is_started)
+        assert all(method == "GET" for method, _ in worker.seen), "r does not resume the connector"

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from tui.screens.base.navigation import ScreenStarted
 from tui.widgets.bars import KeyBar
 
 Returned = TypeVar("Returned")
@@ -25,6 +26,12 @@ class PopUp(ModalScreen[Returned]):
     PopUp Pager { padding: 0; }
     PopUp KeyBar { background: $panel; padding: 0; }
     """
+
+    is_started = False
+
+    def on_mount(self) -> None:
+        self.is_started = True
+        self.post_message(ScreenStarted())
 
     def compose(self) -> ComposeResult:
         with Vertical():

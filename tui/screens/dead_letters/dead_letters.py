@@ -105,7 +105,12 @@ class DeadLettersScreen(SplitPage):
             was_newest = bool(self.grid.keys) and self.grid.current == self.grid.keys[0]
             self.window = window
             self.letters = {**(self.letters if before else {}), **{letter.id: letter for letter in window.letters}}
-            self.report(self._what_is_missing())
+            unmarked = len(self.marked - self.letters.keys())
+            self.marked &= self.letters.keys()  # nobody sees the others
+            gone = (
+                f"{counted(unmarked, 'mark')} removed: older dead letters are not loaded any more" if unmarked else ""
+            )
+            self.report(gone or self._what_is_missing(), "warn" if gone else "info")
             self.grid.empty = self._what_is_missing() or "no dead letters"
             if was_newest and not before:  # the cursor stays on the newest letter
                 self.grid.cursor = None
@@ -174,7 +179,7 @@ class DeadLettersScreen(SplitPage):
         hidden = len(self.letters) - len(self._of_connectors)
         total = f"newest {len(self.letters):,} of {self.window.total:,}" if self.window else ""
         total += f", {hidden:,} hidden" if hidden else ""
-        marked = f"{len(self.marked)} marked  " if self.marked else ""
+        marked = f"{len(self.marked):,} marked  " if self.marked else ""
         self.head(("dead letters", "bold $accent"), f"  {visible(self.topic.topic)}", end=marked + total)
         self.show_current()
         self.refresh_bindings()

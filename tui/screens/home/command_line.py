@@ -137,6 +137,8 @@ class CommandLine:
             self.home.set_filter("")
         if event.sign:
             self._restore_focus()
+        else:
+            self.home.report("")  # the hints
 
     def _restore_focus(self) -> None:
         """The focus returns to where it was before the prompt opened."""

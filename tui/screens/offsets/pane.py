@@ -337,6 +337,8 @@ class OffsetsPane(Pane):
         touched = (draft := self.drafts.get(self.name_shown)) is not None and draft.is_touched
         if touched:
             self.report("the text is kept; e continues editing")
+        elif self._status_text == DISCARDED:
+            self.clear_report()  # the next editor cannot undo it
         self.remove_class("-editing")
         self.reading.table.focus()
 
