@@ -43,7 +43,8 @@ class SnapshotBuilder:
 
     def put(self, name: str, part: Any) -> None:
         """Updates one connector. Raises MalformedResponse."""
-        self._put(name, part, self._read(name, part))
+        if (now := self._read(name, part)) is not None:
+            self._put(name, part, now)
 
     def _read(self, name: str, part: Any) -> model.Connector | None:
         """The parsed connector; None if it has not changed."""
@@ -56,14 +57,13 @@ class SnapshotBuilder:
         for name in self._raw.keys() - raw.keys():
             self.remove(name)
         for (name, part), now in zip(raw.items(), connectors, strict=True):
-            self._put(name, part, now)
+            if now is not None:
+                self._put(name, part, now)
         # Also for unchanged connectors: parts of earlier responses that are kept would fragment the memory.
         self._raw = dict(raw)
         self._watching = True
 
-    def _put(self, name: str, part: Any, now: model.Connector | None) -> None:
-        if now is None:
-            return
+    def _put(self, name: str, part: Any, now: model.Connector) -> None:
         before = self._connectors.get(name)
         if self._watching and (before is None or before.overall != now.overall):
             self._since[name] = self._clock()

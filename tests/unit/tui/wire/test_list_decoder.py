@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from typing import Any
 
 import pytest
 
-from tui.wire.list_decoder import ListDecoder
+from tui.wire.list_decoder import SLICE_SIZE, ListDecoder
 
 
 def written(some: dict[str, Any], style: int) -> bytes:
@@ -55,3 +56,20 @@ async def test_other_bodies_are_decoded_as_a_whole(body: bytes) -> None:
     await decoder.decoded(b'{"a":1}')
     assert await decoder.decoded(body) == ("whole", body)
     assert await decoder.decoded(b'{"a":2}') == {"a": 2}
+
+
+async def test_other_tasks_run_while_a_long_list_is_compared() -> None:
+    some = {f"c{number}": {"n": number} for number in range(10 * SLICE_SIZE)}
+    decoder, turns = ListDecoder(json.loads), list[int]()
+
+    async def other() -> None:
+        while True:
+            turns.append(1)
+            await asyncio.sleep(0)
+
+    await decoder.decoded(written(some, 0))
+    await decoder.decoded(written(some | {"c1": "changed"}, 0))
+    task = asyncio.create_task(other())
+    await decoder.decoded(written(some, 0))
+    task.cancel()
+    assert len(turns) >= 10
