@@ -106,7 +106,7 @@ class DeadLettersScreen(SplitPage):
             self.window = window
             self.letters = {**(self.letters if before else {}), **{letter.id: letter for letter in window.letters}}
             unmarked = len(self.marked - self.letters.keys())
-            self.marked &= self.letters.keys()  # nobody sees the others
+            self.marked &= self.letters.keys()  # marks that are not shown would be acted on
             gone = (
                 f"{counted(unmarked, 'mark')} removed: older dead letters are not loaded any more" if unmarked else ""
             )
@@ -162,7 +162,7 @@ class DeadLettersScreen(SplitPage):
     @property
     def shown_letters(self) -> dict[str, DeadLetter]:
         kind = self.only
-        return {key: one for key, one in self._of_connectors.items() if not kind or one.kind_of_error == kind}
+        return {key: letter for key, letter in self._of_connectors.items() if kind in ("", letter.kind_of_error)}
 
     @property
     def chosen(self) -> list[DeadLetter]:
@@ -335,8 +335,11 @@ class DeadLettersScreen(SplitPage):
     def _sharing(self) -> list[str]:
         """The other connectors that write dead letters to this topic."""
         connectors = self.services.snapshot.connectors.values()
-        sharing = {one.name for one in connectors if one.config.get(TOPIC, "").strip() == self.topic.topic}
-        return sorted(sharing - {self.connector.name})
+        return sorted(
+            connector.name
+            for connector in connectors
+            if connector.name != self.connector.name and connector.config.get(TOPIC, "").strip() == self.topic.topic
+        )
 
     def action_export(self) -> None:
         letters = self.chosen if self.marked else list(self.shown_letters.values())
