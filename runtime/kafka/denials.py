@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from runtime.kafka.errors import NotAuthorizedError
+from runtime.kafka.errors import NotAuthorizedError, RecordTooLarge
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
+
+TOO_LARGE = "MSG_SIZE_TOO_LARGE"
+"""The error of a record or request that exceeds a limit of the producer or of the topic."""
 
 _NAMES = (
     "TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED",
@@ -40,12 +43,24 @@ def not_authorized(settings: Mapping[str, Any], operation: str, resource: str) -
     return NotAuthorizedError(denial(settings, operation, resource))
 
 
+def too_large(settings: Mapping[str, Any], topic: str, size: int) -> RecordTooLarge:
+    """The error for a record of this size, in bytes, for a storage topic, from the worker's producer."""
+    limit = int(settings.get("message.max.bytes", 1_000_000))  # librdkafka's default
+    limits = f"max.request.size of the worker is {limit:,}"
+    if size <= limit:
+        limits += f", and max.message.bytes of topic {topic} (by default message.max.bytes of the brokers) is less"
+    return RecordTooLarge(
+        f"A record of {size:,} bytes for topic {topic} is too large: {limits}. Make it smaller, or raise both "
+        "max.request.size in the worker's properties and max.message.bytes of the topic"
+    )
+
+
 def with_topic(error: KafkaError, topic: str | None) -> KafkaError:
     """A producer's error; if WRITE is missing or a record is too large, with the topic, which librdkafka omits."""
     match error.name():
         case "TOPIC_AUTHORIZATION_FAILED":
             refusal = f"WRITE on topic {topic}"
-        case "MSG_SIZE_TOO_LARGE":
+        case error_name if error_name == TOO_LARGE:
             refusal = (
                 f"a record for topic {topic} exceeds the limit of the topic or of the producer. Raise "
                 "max.message.bytes of the topic and producer.override.max.request.size of the connector"

@@ -7,6 +7,7 @@ KafkaProblem
 │   ├── TransactionOpen   records are in a transaction that does not end
 │   └── RightMissing      also a NotAuthorizedError; the same call works once the right is granted
 ├── StorageTopicError     a storage topic does not meet Connect's requirements; a restart does not help
+├── RecordTooLarge        a record for a storage topic is too large; another attempt does not help
 ├── NotAuthorizedError    a right is missing; the message names principal, operation and resource
 ├── ClientConfigError     a client property has an invalid value
 ├── GroupError            a request about a consumer group was refused
@@ -65,6 +66,10 @@ class TransactionOpen(BrokerUnavailable):
 
 class StorageTopicError(KafkaProblem):
     """A storage topic does not meet Connect's requirements; the message names the topic and the remedy."""
+
+
+class RecordTooLarge(KafkaProblem):
+    """A record for a storage topic exceeds a limit; the message names the size, the limit and the remedy."""
 
 
 class NotAuthorizedError(KafkaProblem):

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from runtime.api.errors import ConfigError
 from runtime.herder.errors import HerderError
 from runtime.host.port import HostError, HostRequestError, PluginTimeoutError
-from runtime.kafka.errors import ClientConfigError, KafkaProblem
+from runtime.kafka.errors import ClientConfigError, KafkaProblem, RecordTooLarge
 from runtime.rest.http.receiving import BodyMemory
 from runtime.rest.http.responses import RouterError, error, on_router_error
 from runtime.rest.resource import RawPaths
@@ -32,6 +32,7 @@ def application(routes: Sequence[Route], body_memory: BodyMemory | None = None) 
             HTTPException: _on_starlette,
             HerderError: _on_herder,
             KafkaProblem: _on_unavailable,
+            RecordTooLarge: _on_too_large,
             ClientConfigError: _on_config,
             TimeoutError: _on_unavailable,
             PluginTimeoutError: _on_plugin_timeout,
@@ -60,6 +61,11 @@ async def _on_herder(_: Request, e: Exception) -> Response:
 async def _on_unavailable(_: Request, e: Exception) -> Response:
     """Kafka did not answer in time, or Kafka denied access; the message names the missing right."""
     return error(503, str(e))
+
+
+async def _on_too_large(_: Request, e: Exception) -> Response:
+    """The configuration or the offsets of the request do not fit into a record of their topic."""
+    return error(413, str(e))
 
 
 async def _on_plugin_timeout(_: Request, e: Exception) -> Response:

@@ -59,7 +59,7 @@ from runtime.herder.status.events import EventLog
 from runtime.herder.status.status_board import StatusBoard
 from runtime.host.previews import PreviewHost
 from runtime.host.settings import HostSettings
-from runtime.kafka.clients.settings import CONSUMER_FIXED, reaching_config
+from runtime.kafka.clients.settings import CONSUMER_FIXED, reaching_config, record_limit
 from runtime.kafka.errors import ClientConfigError
 from runtime.kafka.group.group_member import GroupMember
 from runtime.kafka.log.clients import LogClients
@@ -274,9 +274,10 @@ def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore, ou
     def clients(connector: Mapping[str, str]) -> LogClients:
         resolved = config.providers.resolve(connector).config
         try:
-            return LogClients(
-                *(reaching_config(config.originals, kind, resolved) for kind in ("admin", "consumer", "producer"))
+            admin, consumer, producer = (
+                reaching_config(config.originals, kind, resolved) for kind in ("admin", "consumer", "producer")
             )
+            return LogClients(admin, consumer, {**producer, **record_limit(config.originals)})
         except ClientConfigError as e:
             raise ConfigError(str(e)) from None
 

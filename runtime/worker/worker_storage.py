@@ -10,10 +10,11 @@ from urllib.parse import urlsplit
 from runtime.config.exactly_once import leader_transactional_id
 from runtime.config.standalone_config import StandaloneConfig
 from runtime.config.worker_config import WorkerConfig
-from runtime.kafka.clients.settings import client_config
+from runtime.kafka.clients.settings import client_config, record_limit
 from runtime.kafka.cluster_monitor import ClusterMonitor
 from runtime.kafka.errors import ClientConfigError
 from runtime.kafka.group.group_member import GroupMember, Times
+from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.log import TopicLogs
 from runtime.kafka.log.reader import FETCH_WAIT, FETCH_WAIT_TRANSACTIONS
 from runtime.kafka.log.transactional_writer import TransactionalWriter
@@ -43,14 +44,15 @@ MAX_HEARTBEAT_INTERVAL = 0.5
 def kafka_storage(config: WorkerConfig, url: str) -> WorkerStorage:
     """A distributed worker: three topics and a group."""
     settings = admin_settings(config)
+    producer = {**settings, **record_limit(config.originals)}
     times = Times(config.session_timeout, min(config.heartbeat, MAX_HEARTBEAT_INTERVAL), config.rebalance_timeout)
     client_id = f"connect-{urlsplit(url).netloc}"
     member = GroupMember(settings, config.group_id, client_id, times)
     leader = None
     if config.exactly_once.transactional_leader:
-        leader = TransactionalWriter(settings, leader_transactional_id(config.group_id))
+        leader = TransactionalWriter(producer, leader_transactional_id(config.group_id))
     wait = FETCH_WAIT_TRANSACTIONS if config.exactly_once.transactional_leader else FETCH_WAIT
-    return WorkerStorage(TopicLogs(settings, fetch_wait=wait), member, leader)
+    return WorkerStorage(TopicLogs(LogClients(settings, settings, producer), fetch_wait=wait), member, leader)
 
 
 def file_storage(standalone: StandaloneConfig) -> StorageFactory:

@@ -134,7 +134,7 @@ class JsonSchemaDecoder:
     def __init__(self, schema: Schema, name: str | None, validate: Callable[[bytes], None]) -> None:
         self.schema, self.name = schema, name
         self._read, self._validate = value_reader(schema), validate
-        self._read_batch = values_reader(schema, True, value_reader, is_union)
+        self._read_batch = values_reader(schema, True, partial(value_reader, nested=True), is_union)
 
     def read(self, data: bytes) -> Any:
         self._validate(data)

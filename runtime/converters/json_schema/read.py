@@ -16,19 +16,22 @@ from runtime.converters.json_schema.names import is_union
 _MISSING: Any = object()
 
 
-def value_reader(schema: Schema) -> Reader:
-    """A function that converts JSON; DataError for JSON that does not fit. It returns the default for null."""
-    return with_nulls(schema, _not_null(schema), schema.default)
+def value_reader(schema: Schema, nested: bool = False) -> Reader:
+    """A function that converts JSON; DataError for JSON that does not fit. It returns the default for null.
+
+    `nested`: the value is, or is part of, a field of a struct. Java then requires the fields of its structs, which may
+    be missing in the outermost struct."""
+    return with_nulls(schema, _not_null(schema, nested), schema.default)
 
 
-def _not_null(schema: Schema) -> Reader:
+def _not_null(schema: Schema, nested: bool) -> Reader:
     if schema.type is Type.ARRAY:
-        item = value_reader(schema.element())
+        item = value_reader(schema.element(), nested)
         return lambda value: [item(element) for element in _elements(value)]
     if schema.type is Type.MAP:
-        return _map(schema)
+        return _map(schema, nested)
     if schema.type is Type.STRUCT:
-        return _union(schema) if is_union(schema) else _struct(schema)
+        return _union(schema) if is_union(schema) else _struct(schema, nested)
     return scalar_reader(schema)
 
 
@@ -36,8 +39,8 @@ def _elements(value: Any) -> Any:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
-def _map(schema: Schema) -> Reader:
-    keys, values = value_reader(schema.key()), value_reader(schema.element())
+def _map(schema: Schema, nested: bool) -> Reader:
+    keys, values = value_reader(schema.key(), nested), value_reader(schema.element(), nested)
     if schema.key().type is not Type.STRING or schema.key().optional:
         return lambda value: {keys(entry.get("key")): values(entry.get("value")) for entry in _entries(value)}
 
@@ -62,8 +65,9 @@ def _entries(value: Any) -> list[dict[str, Any]]:
     return value
 
 
-def _struct(schema: Schema) -> Reader:
-    plan = [(field.name, value_reader(field.schema), field.schema.default) for field in schema.fields]
+def _struct(schema: Schema, nested: bool) -> Reader:
+    plan = [(field.name, value_reader(field.schema, nested=True), field.schema.default) for field in schema.fields]
+    required = {f.name: f.schema.type for f in schema.fields if nested and _is_required(f.schema)}
 
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -72,14 +76,21 @@ def _struct(schema: Schema) -> Reader:
         for name, field, default in plan:
             own = value.get(name, _MISSING)
             made[name] = default if own is _MISSING else field(own)
+        for name, kind in required.items():
+            if made[name] is None:
+                raise DataError(f'Invalid value: null used for required field: "{name}", schema type: {kind.name}')
         return made
 
     return read
 
 
+def _is_required(schema: Schema) -> bool:
+    return not schema.optional and schema.default is None
+
+
 def _union(schema: Schema) -> Reader:
     """The first alternative whose type fits, or the struct with the most fields in common."""
-    plan = [(field.name, _fits(field.schema), field.schema, value_reader(field.schema)) for field in schema.fields]
+    plan = [(f.name, _fits(f.schema), f.schema, value_reader(f.schema, nested=True)) for f in schema.fields]
 
     def read(value: Any) -> dict[str, Any]:
         best, chosen = 0, None

@@ -13,6 +13,7 @@ from runtime.herder.control.start_control import StartControl
 from runtime.herder.control.tasks import Tasks
 from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import ConnectorInfo, HostError, UnknownPluginError
+from runtime.kafka.errors import RecordTooLarge
 from runtime.model.states import State
 from runtime.storage.configs import ConfigStore, StoredConnector
 
@@ -208,7 +209,11 @@ class HostedConnector:
         if current is None or not instance.is_of(current):
             return current
         if configs != list(current.tasks) or not current.is_applied:
-            await self._put_tasks(current, configs)
+            try:
+                await self._put_tasks(current, configs)
+            except RecordTooLarge as e:
+                self._fail(current, _trace(e))
+                return current
         instance.call, instance.pending, instance.reconfigure_again = None, instance.reconfigure_again, False
         instance.tasks = len(configs)
         if instance.pending:

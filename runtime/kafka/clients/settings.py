@@ -21,6 +21,7 @@ PRODUCER_FIXED: Mapping[str, Any] = {
     "enable.idempotence": True,
     "message.timeout.ms": 0,  # as in Connect, no record expires; librdkafka's default is five minutes
     "linger.ms": 5,
+    "message.max.bytes": 1_048_576,  # Kafka's default of max.request.size; librdkafka's is less
     "queue.buffering.max.messages": 1_000_000,
     "queue.buffering.max.kbytes": 65_536,
     "reconnect.backoff.max.ms": 1_000,
@@ -44,6 +45,8 @@ _KINDS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Translate]]] = {
 
 
 OWN = LOGINS[0]
+
+_REQUEST_SIZE = "max.request.size"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,16 @@ def kafka_python_config(settings: Mapping[str, Any]) -> dict[str, Any]:
     if OAUTH in settings:
         translated["sasl_oauth_token_provider"] = provider(settings[OAUTH])
     return {"bootstrap_servers": servers, **translated}
+
+
+def record_limit(originals: Mapping[str, str]) -> dict[str, Any]:
+    """The setting for the size of records that the worker writes to its storage topics: its `max.request.size`, as in
+    Connect, but at least the default, which the documents of its own topic need. ClientConfigError for an invalid
+    value."""
+    limit = PRODUCER_FIXED["message.max.bytes"]
+    if (given := originals.get(_REQUEST_SIZE)) is not None:
+        limit = max(limit, *_value(PRODUCER[_REQUEST_SIZE], _REQUEST_SIZE, given.strip()).values())
+    return {"message.max.bytes": limit}
 
 
 def _reaching(originals: Mapping[str, str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.logins import certificates
 from runtime.kafka.clients.open_clients import connect, missing_right
 from runtime.kafka.clients.raised import raised_error
-from runtime.kafka.denials import is_denial, not_authorized
+from runtime.kafka.denials import TOO_LARGE, is_denial, not_authorized, too_large
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, WriterFenced, is_transient
 
 Records = Sequence[tuple[bytes, "bytes | None"]]
@@ -157,7 +157,10 @@ class TransactionalWriter:
             failure = raised_error(e)
         if failure is not None:  # not in the except block, see _give_up()
             self._give_up(producer, failure)
-            raise self._problem(_cause(failure, refusals), topic)
+            cause = _cause(failure, refusals)
+            if cause.name() == TOO_LARGE:
+                raise too_large(self._settings, topic, max(len(key) + len(value or b"") for key, value in records))
+            raise self._problem(cause, topic)
         return [written[number] for number in range(len(records))]
 
     def _give_up(self, producer: Any, error: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.logins import certificates
 from runtime.kafka.clients.raised import raised_error
-from runtime.kafka.denials import is_denial, not_authorized
+from runtime.kafka.denials import TOO_LARGE, is_denial, not_authorized, too_large
 from runtime.kafka.errors import BrokerUnavailable, EndpointUnavailable, KafkaProblem
 
 _log = logging.getLogger(__name__)
@@ -59,29 +59,34 @@ class Writer:
 
         from confluent_kafka import KafkaException
 
+        size = len(key) + len(value or b"")
+
         def report(error: Any, message: Any) -> None:
             if error is None:
                 delivered(None, message.partition(), message.offset())
                 return
             try:
-                refusal = self._refusal(topic, error)
+                refusal = self._refusal(topic, error, size)
             except SystemError as e:
                 self._failure = self._fatal = raised_error(e)
-                refusal = self._refusal(topic, error)
+                refusal = self._refusal(topic, error, size)
             delivered(refusal, -1, -1)
 
         try:
             with self._lock:  # so that the producer is not closed meanwhile
                 self._current().produce(topic, value=value, key=key, on_delivery=report)
         except KafkaException as e:
-            delivered(self._refusal(topic, e.args[0]), -1, -1)
+            delivered(self._refusal(topic, e.args[0], size), -1, -1)
         except BufferError:
             raise BrokerUnavailable(f"too many records are waiting for Kafka (topic {topic})") from None
 
-    def _refusal(self, topic: str, error: Any) -> KafkaProblem:
-        """An idempotent producer without WRITE on any topic fails as a whole, and purges its records."""
+    def _refusal(self, topic: str, error: Any, size: int) -> KafkaProblem:
+        """`size` of the record in bytes. An idempotent producer without WRITE on any topic fails as a whole, and purges
+        its records."""
         if is_denial(error) or (error.name() in _ABANDONED and self._failure is not None and is_denial(self._failure)):
             return not_authorized(self._settings, "WRITE", f"topic {topic}")
+        if error.name() == TOO_LARGE:
+            return too_large(self._settings, topic, size)
         return KafkaProblem(f"a record for topic {topic} was refused: {error.str()}")
 
     def close(self, timeout: float) -> None:

@@ -10,6 +10,7 @@ from runtime.herder.errors import BadRequest, Conflict, HerderError, Unavailable
 from runtime.herder.fencing.zombie_fencing import ZombieFencing
 from runtime.herder.group.group import Group
 from runtime.herder.group.session_keys import SessionKeys
+from runtime.kafka.errors import RecordTooLarge
 from runtime.kafka.formats import compact
 from runtime.rest.forwarding.forwarding import NO_LEADER
 from runtime.rest.forwarding.request_copies import RequestCopies
@@ -35,14 +36,16 @@ class LeaderClient:
 
     async def put_tasks(self, stored: StoredConnector, configs: Sequence[Mapping[str, str]]) -> None:
         """Store a complete set of task configs that were generated from this configuration; returns when this worker
-        has read it. HerderError if the leader refuses it, as it does if it has another configuration, or does not
-        answer: the caller tries again."""
+        has read it. RecordTooLarge if a config does not fit into a record. HerderError if the leader refuses the set,
+        as it does if it has another configuration, or does not answer: the caller tries again."""
         name = stored.name
         if self._group.leads:
             await self._configs.put_tasks(name, configs)
             return
         body = compact([dict(config) for config in configs])
         response = await self._send("POST", name, "tasks", body, f"&revision={stored.revision}")
+        if response.status == 413:
+            raise RecordTooLarge(message_of(response))
         if response.status >= 400:
             raise HerderError(
                 f"The leader did not accept the task configs of connector {name}: {message_of(response)} "

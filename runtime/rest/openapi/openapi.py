@@ -23,7 +23,7 @@ _ROUTER = {
     405: "The path does not support this method.",
     406: "`Accept` names no media type that this path can produce.",
     408: "The body did not arrive within a minute.",
-    413: "The body is larger than 2 MB, or 32 MB for offsets and previews.",
+    413: "The body is larger than 2 MB, or 32 MB for offsets and previews, or too large for a record of its topic.",
     415: "The body is not `application/json`.",
 }
 _ERRORS = {

@@ -141,6 +141,19 @@ def test_nulls(stub: StubRegistry) -> None:
         converter.from_connect("t", None, {"a": 1})
 
 
+@pytest.mark.parametrize("given", [{"b": {}}, {"list": [{}]}, {"map": {"k": {}}}], ids=str)
+def test_a_struct_in_a_struct_lacks_no_required_field(stub: StubRegistry, given: dict[str, Any]) -> None:
+    """Java validates a struct when it becomes a part of another one, but not the outermost one."""
+    inner = {"type": "object", "properties": {"a": {"type": "array", "items": TEXT}}}
+    by_key = {"type": "object", "connect.type": "map", "additionalProperties": inner}
+    fields = {"b": inner, "list": {"type": "array", "items": inner}, "map": by_key}
+    stub.add("any", {"type": "object", "properties": fields}, kind="JSON")
+    converter = made(stub)
+    assert converter.to_connect("t", HEAD + b"{}")[1] == {"b": None, "list": None, "map": None}
+    with pytest.raises(DataError, match='null used for required field: "a", schema type: ARRAY'):
+        converter.to_connect("t", HEAD + json.dumps(given).encode())
+
+
 TEXT = {"type": "string"}
 DOCUMENTS: list[tuple[Any, Schema, Any, Any]] = [
     ({"type": "integer"}, INT64_SCHEMA, 5, 5),
