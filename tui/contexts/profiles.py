@@ -51,7 +51,7 @@ class Profile(NamedTuple):
 
     def is_same_cluster(self, other: Profile) -> bool:
         """Whether both name a worker in common."""
-        ours, theirs = ({address(url) for url in (one.url, *one.others)} for one in (self, other))
+        ours, theirs = ({address(url) for url in (profile.url, *profile.others)} for profile in (self, other))
         return not ours.isdisjoint(theirs)
 
     def as_read_only(self) -> Profile:

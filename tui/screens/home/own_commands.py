@@ -57,7 +57,9 @@ class OwnCommandsMenu(KeyMenu[OwnCommand | str]):
         return lines
 
     def on_key(self, event: events.Key) -> None:
-        chosen: OwnCommand | str | None = next((one for one in self.commands if one.key == event.character), None)
+        chosen: OwnCommand | str | None = next(
+            (command for command in self.commands if command.key == event.character), None
+        )
         if event.character == LATEST and self.latest:
             chosen = LATEST
         if chosen is not None:

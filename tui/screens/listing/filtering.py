@@ -46,6 +46,7 @@ def matcher(text: str, facts: ListFacts = NO_FACTS) -> Callable[[Connector], boo
 
 def misunderstood(text: str, connectors: Iterable[Connector]) -> str:
     """A note about the first term that does not mean what it looks like; empty if there is none."""
+    names = "\n".join(connector.name.lower() for connector in connectors)
     for word in text.split():
         term = word.lower().removeprefix("-")
         if (start := _MEASURE_START.match(term)) is not None:
@@ -54,7 +55,7 @@ def misunderstood(text: str, connectors: Iterable[Connector]) -> str:
                 name, number = start[1], _EXAMPLES[start[1]]
                 return f"{word} is not understood: expected for example {name}<{number} or {name}>{number}"
         field, colon, _ = term.partition(":")
-        if colon and field not in (*FIELDS, CONFIG) and not any(term in one.name.lower() for one in connectors):
+        if colon and field not in (*FIELDS, CONFIG) and term not in names:
             return f"{word}: {field} is not a field; choose from {', '.join((*FIELDS, CONFIG))}"
     return ""
 
