@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tui.contexts.urls import check_url
+from tui.contexts.urls import address, check_url
 from tui.errors import UsageError, naming
 from tui.scrubbing import without_user
 
@@ -51,7 +51,8 @@ class Profile(NamedTuple):
 
     def is_same_cluster(self, other: Profile) -> bool:
         """Whether both name a worker in common."""
-        return not {self.url, *self.others}.isdisjoint({other.url, *other.others})
+        ours, theirs = ({address(url) for url in (profile.url, *profile.others)} for profile in (self, other))
+        return not ours.isdisjoint(theirs)
 
     def as_read_only(self) -> Profile:
         """The profile with --read-only. Refusals name the option, or the context if it is read-only itself."""

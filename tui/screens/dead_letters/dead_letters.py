@@ -106,7 +106,7 @@ class DeadLettersScreen(SplitPage):
             self.window = window
             self.letters = {**(self.letters if before else {}), **{letter.id: letter for letter in window.letters}}
             unmarked = len(self.marked - self.letters.keys())
-            self.marked &= self.letters.keys()  # marks that are not shown would be acted on
+            self.marked &= self.letters.keys()  # those that are listed
             gone = (
                 f"{counted(unmarked, 'mark')} removed: older dead letters are not loaded any more" if unmarked else ""
             )
@@ -161,8 +161,8 @@ class DeadLettersScreen(SplitPage):
 
     @property
     def shown_letters(self) -> dict[str, DeadLetter]:
-        kind = self.only
-        return {key: letter for key, letter in self._of_connectors.items() if kind in ("", letter.kind_of_error)}
+        kind, letters = self.only, self._of_connectors
+        return {key: letter for key, letter in letters.items() if not kind or letter.kind_of_error == kind}
 
     @property
     def chosen(self) -> list[DeadLetter]:
@@ -335,11 +335,10 @@ class DeadLettersScreen(SplitPage):
     def _sharing(self) -> list[str]:
         """The other connectors that write dead letters to this topic."""
         connectors = self.services.snapshot.connectors.values()
-        return sorted(
-            connector.name
-            for connector in connectors
-            if connector.name != self.connector.name and connector.config.get(TOPIC, "").strip() == self.topic.topic
-        )
+        sharing = {
+            connector.name for connector in connectors if connector.config.get(TOPIC, "").strip() == self.topic.topic
+        }
+        return sorted(sharing - {self.connector.name})
 
     def action_export(self) -> None:
         letters = self.chosen if self.marked else list(self.shown_letters.values())

@@ -124,7 +124,7 @@ class CommandLine:
         if sign == "/" and text != self.home.filter_text:
             self.home.set_filter(text)
         self._restore_focus()
-        if sign == "/" and (note := filtering.misunderstood(text, self.home.snapshot.connectors)):
+        if sign == "/" and (note := filtering.misunderstood(text, self.home.snapshot.connectors.values())):
             self.home.report(note, "warn")
         if sign == ":" and text:
             from tui.screens.home import command_history

@@ -4,7 +4,7 @@ negates it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 
 from tui.config.secrets import hides
 from tui.model import Connector
@@ -44,9 +44,9 @@ def matcher(text: str, facts: ListFacts = NO_FACTS) -> Callable[[Connector], boo
     return lambda connector: all(term(connector) for term in terms)
 
 
-def misunderstood(text: str, names: Collection[str]) -> str:
-    """A note about the first term that does not mean what it looks like; empty if there is none. `names` are those of
-    the connectors."""
+def misunderstood(text: str, connectors: Iterable[Connector]) -> str:
+    """A note about the first term that does not mean what it looks like; empty if there is none."""
+    names = "\n".join(connector.name.lower() for connector in connectors)
     for word in text.split():
         term = word.lower().removeprefix("-")
         if (start := _MEASURE_START.match(term)) is not None:
@@ -55,7 +55,7 @@ def misunderstood(text: str, names: Collection[str]) -> str:
                 name, number = start[1], _EXAMPLES[start[1]]
                 return f"{word} is not understood: expected for example {name}<{number} or {name}>{number}"
         field, colon, _ = term.partition(":")
-        if colon and field not in (*FIELDS, CONFIG) and not any(term in name.lower() for name in names):
+        if colon and field not in (*FIELDS, CONFIG) and term not in names:
             return f"{word}: {field} is not a field; choose from {', '.join((*FIELDS, CONFIG))}"
     return ""
 

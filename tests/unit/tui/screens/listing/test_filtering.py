@@ -57,7 +57,7 @@ def test_an_unknown_measure_matches_neither_way_and_an_unfinished_one_always() -
 
 
 def test_terms_that_are_not_understood_are_named() -> None:
-    some = ["a:b"]
+    some = [connector("a:b")]
     for text in ("", "a", "state:failed", "lag>1k -since<10m", "config:x~y", "a:b", "-A:B", "tasks"):
         assert misunderstood(text, some) == "", text
     assert misunderstood("a lag>5x", some) == "lag>5x is not understood: expected for example lag<1.5k or lag>1.5k"
