@@ -18,7 +18,7 @@ from runtime.converters.protobuf.descriptors import Descriptors, message_class
 from runtime.converters.protobuf.known import WRAPPERS_FILE
 from runtime.converters.protobuf.options import OPTIONS, ProtobufOptions, protobuf_options
 from runtime.converters.protobuf.parse import parse
-from runtime.converters.protobuf.read import Get, MessageField, MessageReader, struct_reader
+from runtime.converters.protobuf.read import Get, MessageField, MessageReader, has_required, struct_reader
 from runtime.converters.protobuf.schema import LOGICAL, ProtobufSchemas, wrapper_type
 from runtime.converters.protobuf.text import proto_text
 from runtime.converters.protobuf.write import ValueWriter
@@ -127,10 +127,13 @@ class ProtobufDecoder:
     def __init__(self, descriptor: Any, reader: MessageReader) -> None:
         self.name: str | None = str(descriptor.full_name)
         self._parse = message_class(descriptor).FromString
+        requires = has_required(descriptor)
+        if requires:
+            self._parse = _complete(self._parse)
         self.schema, fields = reader.root(descriptor)
         self._fields: list[MessageField] = [] if callable(fields) else fields
         self._read: Get = fields if callable(fields) else struct_reader(fields)
-        self._columns = column_reader(descriptor, self._fields)
+        self._columns = None if requires else column_reader(descriptor, self._fields)
 
     def read(self, data: bytes) -> Any:
         return self._read(self._parse(data))
@@ -167,3 +170,15 @@ def _check_compatible(own: Any, target: Any, seen: set[str]) -> None:
             )
         if field.message_type is not None:
             _check_compatible(field.message_type, other.message_type, seen)
+
+
+def _complete(parse: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    """As `parse`, but DataError for a message without its required fields, as in Java."""
+
+    def read(data: bytes) -> Any:
+        message = parse(data)
+        if not message.IsInitialized():
+            raise DataError(f"Message missing required fields: {', '.join(message.FindInitializationErrors())}")
+        return message
+
+    return read

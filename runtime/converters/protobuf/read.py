@@ -240,6 +240,20 @@ def struct_reader(fields: Sequence[MessageField]) -> ToConnect:
     return lambda message: {name: get(message) for name, get in plan}
 
 
+def has_required(descriptor: Any) -> bool:
+    """Whether a message, or one in its fields, has required fields (proto2)."""
+    waiting, known = [descriptor], {descriptor.full_name}
+    while waiting:
+        for field in waiting.pop().fields:
+            if field.is_required:
+                return True
+            inner = field.message_type
+            if inner is not None and inner.full_name not in known:
+                known.add(inner.full_name)
+                waiting.append(inner)
+    return False
+
+
 def is_synthetic(oneof: Any) -> bool:
     """Whether the oneof stands for an optional field of proto3."""
     from google.protobuf.descriptor_pb2 import DescriptorProto

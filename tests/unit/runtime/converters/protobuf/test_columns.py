@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from runtime.api.data.arrow_column import ArrowColumn
+from runtime.api.data.arrow_column import MIN_RECORDS, ArrowColumn
+from runtime.api.errors import DataError
 from runtime.converters.protobuf.options import protobuf_options
 from runtime.converters.protobuf.protobuf import ProtobufConverter, ProtobufDecoder, ProtobufFormat
 from runtime.converters.registry.schemas import RegisteredSchema, SchemaId
@@ -109,3 +110,21 @@ def test_a_malformed_message_is_refused(message: bytes) -> None:
     reading = decoder("string f0 = 1;")
     with pytest.raises(ValueError, match=r".+"):
         reading.read_batch([b""] * COUNT + [message])
+
+
+@pytest.mark.parametrize(
+    ("fields", "missing"),
+    [
+        ("required int32 f0 = 1; optional int32 f1 = 2;", "f0"),
+        ("optional Of f0 = 1; message Of { required string a = 1; }", "f0.a"),
+    ],
+)
+def test_a_message_without_its_required_fields_is_refused(fields: str, missing: str) -> None:
+    reading = decoder(fields, "proto2")
+    empty = {"f0": b"", "f0.a": b"\x0a\x00"}[missing]
+    with pytest.raises(DataError, match=f"Message missing required fields: {missing}$"):
+        reading.read(empty)
+    with pytest.raises(DataError, match=f"Message missing required fields: {missing}$"):
+        reading.read_batch([empty] * MIN_RECORDS)
+    whole = {"f0": b"\x08\x05", "f0.a": b"\x0a\x03\x0a\x01x"}[missing]
+    assert reading.read(whole)["f0"] == {"f0": 5, "f0.a": {"a": "x"}}[missing]
