@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from shlex import quote
@@ -68,6 +68,7 @@ class Operation:
     lines: tuple[str, ...]  # the script lines that do the same
     doing: str  # shown in the list meanwhile, for example `stopping`
     started: float
+    since: float = 0.0  # the time of the last change of the target before it, by the worker's clock
     task: int | None = None  # the task of the target, if it is the only one concerned
     phase: Phase = Phase.REQUESTED
     accepted_at: float = 0.0
@@ -107,6 +108,7 @@ class Operations:
         self.log: list[Operation] = []
         self._open: dict[int, Operation] = {}  # by id, so that drawing a row does not search the whole log
         self._settling: dict[int, tuple[Operation, float]] = {}  # by id; the time when RUNNING was observed
+        self._since: Mapping[str, float] = {}  # of the latest snapshot
 
     def begin(
         self,
@@ -118,7 +120,8 @@ class Operations:
         doing: str,
         task: int | None = None,
     ) -> Operation:
-        operation = Operation(len(self.log) + 1, verb, target, goal, lines, doing, self._clock(), task)
+        since = self._since.get(target, 0.0)
+        operation = Operation(len(self.log) + 1, verb, target, goal, lines, doing, self._clock(), since, task)
         self.log.append(operation)
         self._open[operation.id] = operation
         for other, _ in list(self._settling.values()):
@@ -160,6 +163,7 @@ class Operations:
 
     def observe(self, snapshot: Snapshot) -> None:
         """Ends operations whose goal the snapshot shows, and those that failed or timed out."""
+        self._since = snapshot.since
         for operation in self.open:
             if operation.phase is Phase.ACCEPTED and operation.goal:
                 self._look(operation, snapshot)
@@ -172,8 +176,9 @@ class Operations:
         waited = now - operation.accepted_at
         if operation.verb in RESTARTS and waited < RESTART_DELAY:
             return
-        # An event may arrive before the response to the request that caused it.
-        fresh = heard_at >= operation.accepted_at or snapshot.since.get(operation.target, 0.0) >= operation.started
+        # An event may arrive before the response to the request that caused it. Its time is the worker's, whose clock
+        # may differ from this machine's.
+        fresh = heard_at >= operation.accepted_at or snapshot.since.get(operation.target, 0.0) != operation.since
         if (fresh or seen is None) and reached(seen, operation.goal):
             self._end(
                 operation, Phase.OBSERVED, f"observed: {described_goal(seen, operation.goal)} after {waited:.1f} s"

@@ -82,6 +82,25 @@ def test_a_failure_after_a_change_does_not_hide_the_change() -> None:
     assert operation.last.startswith("skipped t-0@5, saved to x.jsonl, but observed: FAILED, 0/1 tasks, 1 failed: boom")
 
 
+def test_an_event_before_the_response_is_observed_whatever_the_clock_of_the_worker() -> None:
+    now, an_hour = [100.0], 3600.0
+    log = Operations(lambda: now[0], lambda operation: None)
+
+    def see(since: float) -> None:
+        running = {"c": connector("c")}
+        log.observe(Snapshot(running, since={"c": since}, link=ClusterLink(LinkState.LIVE, 100.0)))
+
+    see(90.0 + an_hour)
+    operation = log.begin("restart", "c", goal="RUNNING", doing="restarting")
+    now[0] += 1
+    log.accepted(operation)
+    now[0] += 5
+    see(90.0 + an_hour)
+    assert phase(operation) is Phase.ACCEPTED, "the worker's clock is ahead; nothing has changed"
+    see(100.5 + an_hour)
+    assert phase(operation) is Phase.OBSERVED
+
+
 def test_the_restart_of_a_task_observes_this_task_alone() -> None:
     now = [100.0]
     log = Operations(lambda: now[0], lambda operation: None)
