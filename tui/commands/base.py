@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui.commands.arguments import Argument, choice, flag, option
 from tui.commands.result import Result
-from tui.errors import NOT_FOUND, NotFound, UsageError
+from tui.errors import NOT_FOUND, USAGE, NotFound, UsageError
 
 if TYPE_CHECKING:
     from tui.client.versions import Feature
@@ -34,6 +34,7 @@ class Command:
     key: ClassVar[str] = ""  # its key in the connector list
     noun: ClassVar[str] = "connector"  # the kind of its targets
     needs: ClassVar[Feature | None] = None  # checked before anything is changed
+    usage_code: ClassVar[int] = USAGE  # the exit code of wrong usage
     typed: str = ""  # the words of the verb as typed
 
     output = option("-o", "--output", metavar="FORMAT", help="|".join(FORMATS), convert=choice(*FORMATS))

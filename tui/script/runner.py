@@ -146,5 +146,5 @@ def run_texts(texts: Sequence[str], context: CommandContext, printer: Printer, k
     for where, error in errors:
         printer.error(error, where)
     if errors:
-        return USAGE
+        return errors[0][1].exit_code if len(texts) == 1 else USAGE
     return run_lines(lines, context, printer, keep_going)

@@ -62,6 +62,7 @@ def test_a_check_tells_states_apart(connect: Connect, broker: KafkaBroker, tmp_p
 
 
 def test_an_unreachable_cluster_is_unknown(tmp_path: Path) -> None:
+    assert "unknown option --al" in Console("http://127.0.0.1:9", tmp_path)("check --al", code=UNKNOWN).err
     found = Console("http://127.0.0.1:9", tmp_path)("check", code=UNKNOWN)
     assert found.out.startswith("HEADRACE UNKNOWN - cannot reach")
 

@@ -60,6 +60,7 @@ class Check(_ByRules):
     """
 
     verb = "check"
+    usage_code = Level.UNKNOWN  # 2 would be CRITICAL
 
     by_rules = flag("--rules", help="the rules of config.toml")
 
