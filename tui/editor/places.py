@@ -152,7 +152,9 @@ class _Reader:
             if error.msg.startswith("Unterminated"):
                 raise self.error("this string has no closing quote", start) from None
             if error.msg.startswith("Invalid control"):
-                raise self.error("line break or tab inside quotes: write \\n or \\t", error.pos) from None
+                if self.text[error.pos] in "\r\n":
+                    raise self.error("no closing quote on this line (a line break is \\n)", start) from None
+                raise self.error("tab or other control character inside quotes: write \\t", error.pos) from None
             raise self.error(error.msg, error.pos) from None
         return str(text)
 
