@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from tui.client.responses import EVENTS, ListedResponse
@@ -27,10 +29,10 @@ def listed(response: Json) -> dict[str, ListedResponse]:
     return fitting(response, dict[str, ListedResponse], "response to GET /connectors")
 
 
-def event(name: str, data: str) -> Json:
-    """The data of an event, checked for its kind of event; raises MalformedResponse."""
+def event(name: str, data: str, loads: Callable[[Any], Json] = json.loads) -> Json:
+    """The data of an event, decoded by `loads` and checked for its kind of event; raises MalformedResponse."""
     try:
-        value = parsed(data)
+        value = parsed(data.encode(), loads)
     except ValueError as error:
         raise MalformedResponse(f"malformed {name} event: {error}") from None
     return fitting(value, EVENTS.get(name, dict[str, Any]), f"{name} event")

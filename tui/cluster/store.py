@@ -9,6 +9,7 @@ Free of Textual.
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
@@ -45,7 +46,7 @@ USUAL_PACE = StorePace()
 
 
 class ClusterStore:
-    """Watches one cluster while `run` runs. Subscribers are called on its event loop."""
+    """Watches one cluster while `run` runs. Subscribers are called on its event loop. `loads` decodes events."""
 
     def __init__(
         self,
@@ -54,11 +55,12 @@ class ClusterStore:
         *,
         pace: StorePace = USUAL_PACE,
         clock: Callable[[], float],
+        loads: Callable[[Any], Any] = json.loads,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.connect, self.lines, self.pace = connect, lines, pace
-        self._clock, self._sleep, self._chance = clock, sleep, chance
+        self._clock, self._loads, self._sleep, self._chance = clock, loads, sleep, chance
         self._publisher = SnapshotPublisher(clock, pace.gather, pace.spacing)
         self.subscribe = self._publisher.subscribe
         self.on_notice = self._publisher.on_notice
@@ -170,7 +172,7 @@ class ClusterStore:
         """Unknown kinds of events come from newer workers and are ignored."""
         self._last_id = event.id
         if event.name in EVENTS:
-            self._apply(event.name, checking.event(event.name, event.data))
+            self._apply(event.name, checking.event(event.name, event.data, self._loads))
 
     async def _contacted(self, lines: AsyncIterator[str]) -> AsyncIterator[str]:
         """Passes lines on. Each line, comments included, shows that the worker is alive."""

@@ -13,6 +13,7 @@ from tui.cluster.store import ClusterStore
 from tui.commands.context import CommandContext
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
+from tui.wire.loop_json import loads
 from tui.wire.observed import ObservedTransport
 
 
@@ -23,7 +24,7 @@ class ClusterConnection:
         self.profile = profile
         self.clock: Callable[[], float] = time.monotonic  # limits retries and waiting times of commands
         transport = session.evented(profile)
-        self.store = ClusterStore(session.connect(profile, transport), transport.lines, clock=time.time)
+        self.store = ClusterStore(session.connect(profile, transport), transport.lines, clock=time.time, loads=loads)
         self.transport = ObservedTransport(transport, self.store.mark_contact)
         self.connect = session.connect(profile, self.transport)
 
