@@ -26,7 +26,9 @@ def test_a_file_that_others_could_read(tmp_path: Path) -> None:
 def test_exports(screen: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     topic = SimpleNamespace(topic="t")
-    page = SimpleNamespace(source=topic, topic=topic, records={}, shown_keys=[], marked=(), shown_letters={}, report=print)
+    page = SimpleNamespace(
+        source=topic, topic=topic, records={}, shown_keys=[], marked=(), shown_letters={}, report=print
+    )
     before = os.umask(0)
     try:
         screen.action_export(cast(Any, page))
