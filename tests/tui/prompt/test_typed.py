@@ -183,6 +183,7 @@ async def test_table_cells_of_results_are_not_folded(folders: Path) -> None:
     rows = tuple((f"connector-{n}" * 4, "RUNNING", "worker " * 4) for n in range(3))
     table = Table(columns, rows, frozenset({"WORKER"}))
     async with console("http://127.0.0.1:1") as seen:
+        await seen.until(lambda: seen.home.is_started, "the start")
         seen.app.push_screen(reading.page("get connectors", Result(table=table)))
         await seen.sees("connector-0connector-0", "RUNNING")
         assert "WORKER" not in seen.text and sum("connector-" in line for line in seen.lines) == 3
