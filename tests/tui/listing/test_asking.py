@@ -15,6 +15,7 @@ from tui.screens.clusters.loggers import LoggersScreen
 async def asked(seen: Console, dialog: Dialog) -> list[bool | None]:
     """Shows the dialog and waits until it accepts keys. Its answer is added to the returned list."""
     answers: list[bool | None] = []
+    await seen.until(lambda: seen.home.is_started, "the start")
     seen.app.push_screen(dialog, answers.append)
     await seen.until(lambda: seen.app.screen is dialog and dialog.armed)
     return answers
