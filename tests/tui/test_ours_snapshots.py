@@ -225,15 +225,21 @@ def letters(connector: str = "orders-search") -> tuple[DeadLetter, ...]:
     return tuple(letter(number) for number in range(8, -1, -1))
 
 
+async def dead_letters(seen: Console, window: DeadLetterWindow, monkeypatch: pytest.MonkeyPatch) -> DeadLettersScreen:
+    """The page of a sink whose topic has these letters."""
+    await seen.sees("orders-log")
+    sink = seen.home.snapshot.connectors["orders-search"]
+    monkeypatch.setitem(cast("dict[str, str]", sink.config), TOPIC, "orders-dead")
+    screen = DeadLettersScreen(seen.home.view.services, sink, scripted_topic(window))
+    seen.app.push_screen(screen)
+    return screen
+
+
 @sizes
 async def test_dead_letters(size: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     window = DeadLetterWindow(letters(), {0: 100}, {0: 0}, {0: 109})
     async with recorded(*size, bootstrap="broker:9092") as seen:
-        await seen.sees("orders-log")
-        one = seen.home.snapshot.connectors["orders-search"]
-        monkeypatch.setitem(cast("dict[str, str]", one.config), TOPIC, "orders-dead")
-        screen = DeadLettersScreen(seen.home.view.services, one, scripted_topic(window))
-        seen.app.push_screen(screen)
+        screen = await dead_letters(seen, window, monkeypatch)
         await seen.until(lambda: screen.letters)
         await seen.press("space", "space")
         screen.sent = {"0/8": SendResult(window.letters[0], where="orders-2@1033")}
@@ -250,11 +256,7 @@ async def test_dead_letters_of_a_shared_topic(
     own, other = letters()[:3], letters("orders-search-of-the-other-shop")[3:6]
     window = DeadLetterWindow((*own, *other), {0: 0}, {0: 0}, {0: 6})
     async with recorded(*size, bootstrap="broker:9092") as seen:
-        await seen.sees("orders-log")
-        one = seen.home.snapshot.connectors["orders-search"]
-        monkeypatch.setitem(cast("dict[str, str]", one.config), TOPIC, "orders-dead")
-        screen = DeadLettersScreen(seen.home.view.services, one, scripted_topic(window))
-        seen.app.push_screen(screen)
+        screen = await dead_letters(seen, window, monkeypatch)
         await seen.sees("newest 6 of 6, 3 hidden", "3 of other connectors are not shown: a shows them")
         assert screen.grid.keys == [letter.id for letter in own]
         await seen.press("x")

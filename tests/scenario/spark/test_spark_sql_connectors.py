@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ class Rig:
     folder: Path
     name: str
 
-    def query(self, statement: str) -> list[tuple[object, ...]]:
+    def query(self, statement: str) -> list[tuple[Any, ...]]:
         return self.postgres.execute(statement, database=self.name)
 
     def sink_of_a_table(self) -> dict[str, str]:
@@ -97,7 +98,7 @@ class Rig:
         return f"{self.name}-origin"
 
     def of_table(self) -> list[Result]:
-        return self.query(WRITTEN)  # type: ignore[return-value]
+        return [(number, name, gross, later, shop) for number, name, gross, later, shop in self.query(WRITTEN)]
 
     def of_files(self) -> list[Result]:
         return sorted(row for file in self.folder.rglob("*.parquet") for row in sql_rows.of_table(file))

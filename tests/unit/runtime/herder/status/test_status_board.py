@@ -162,22 +162,24 @@ async def test_a_worker_that_was_taken_for_ended_reports_its_units_again() -> No
 
 async def test_a_start_of_many_tasks_does_not_publish_all_tasks_for_each_of_them() -> None:
     """Each view has the states of all tasks."""
-    logs, events, views = TestLogs(), EventLog(), 0
+    logs, events, views, again = TestLogs(), EventLog(), 0, asyncio.Event()
     statuses = StatusStore(logs, topic("s"))
 
     def entry(name: str) -> EntryResponse:
         nonlocal views
         views += 1
+        if views == 2:
+            again.set()
         tasks = [{"id": i, "state": s.state.value} for i, s in statuses.task_statuses(name).items()]
         return cast("EntryResponse", {"name": name, "status": {"tasks": tasks}, "info": {"tasks": range(TASKS)}})
 
     board = StatusBoard(statuses, events, "w:1", Secrets(), entry)
     for i in range(TASKS):
         board.task(TaskId("orders", i), State.RUNNING, "1")
-    await asyncio.sleep(2 * TASKS * SECONDS_PER_TASK)
-    (last,) = [e async for e in _first(events.follow(0, 0.01))]
-    assert views <= 5, "views are not built for each task"
-    assert [t["state"] for t in last.data["status"]["tasks"]] == ["RUNNING"] * TASKS, "older views are not kept"  # type: ignore[index]
+    await asyncio.wait_for(again.wait(), 10)
+    (last,) = [cast("EntryResponse", event.data) async for event in _first(events.follow(0, 0.01))]
+    assert views == 2, "a view of the first task, and one of all"
+    assert [task["state"] for task in last["status"]["tasks"]] == ["RUNNING"] * TASKS, "older views are not kept"
 
 
 async def test_the_view_of_a_deleted_connector_is_not_published_later() -> None:
