@@ -39,7 +39,7 @@ class StorePace(NamedTuple):
     listen_again: float = 60.0  # seconds until the next try of an event stream
     reconnect: float = 0.25  # pause before an event stream that ended is opened again
     gather: float = 0.05  # events within this time reach subscribers as one difference
-    spacing: float = 0.25  # at least, between two differences from events, to limit redrawing
+    spacing: float = 0.5  # at least, between two differences from events: each takes tens of milliseconds from keys
 
 
 USUAL_PACE = StorePace()
