@@ -10,7 +10,6 @@ workers are removed when their sessions expire."""
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
@@ -32,14 +31,14 @@ async def accepts(url: str) -> bool | None:
     try:
         parts = urlsplit(url)
         async with asyncio.timeout(TIMEOUT):
-            _, writer = await asyncio.open_connection(parts.hostname, parts.port)
+            transport, _ = await asyncio.get_running_loop().create_connection(
+                asyncio.Protocol, parts.hostname, parts.port
+            )
     except (ConnectionRefusedError, ConnectionResetError):
         return False
     except (OSError, TimeoutError, ValueError):  # of an address that is not one
         return None
-    writer.close()
-    with contextlib.suppress(OSError):
-        await writer.wait_closed()
+    transport.abort()
     return True
 
 
