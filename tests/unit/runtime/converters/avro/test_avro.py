@@ -212,7 +212,8 @@ def test_enums_and_the_latest_schema(stub: StubRegistry) -> None:
     assert isinstance(enum, Schema)
     data = made(stub, enhanced_avro_schema_support="true").from_connect("t", enum, "B")
     assert json.loads(stub.schemas[0]["schema"]) == {
-        "type": "enum", "name": "E", "symbols": ["A", "B"]
+        "type": "enum", "name": "E", "symbols": ["A", "B"],
+        "connect.name": "E", "connect.parameters": dict(enum.parameters),
     }  # fmt: skip
     assert made(stub).to_connect("t", data) == (enum.replace(version=1), "B")
     wider = {"type": "record", "name": "Order", "namespace": "com.x", "fields": [
