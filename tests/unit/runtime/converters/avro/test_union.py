@@ -180,7 +180,7 @@ def test_defaults_of_unions() -> None:
 
 def written_as(document: Avro, schema: Schema, value: Any) -> bytes:
     """The bytes of a value written with a schema other than Connect's own."""
-    converter, registry = made(use_latest_version="true")
+    converter, registry = made(auto_register_schemas="false", use_latest_version="true")
     registry.add(record("R", u=document))
     whole = Schema(Type.STRUCT, name="R", fields=(Field("u", schema),))
     return (converter.from_connect("t", whole, {"u": value}) or b"")[5:]
@@ -215,7 +215,7 @@ def test_plain_values_in_unions_of_the_latest_schema() -> None:
 
 
 def test_a_default_of_the_latest_schema() -> None:
-    converter, registry = made(use_latest_version="true")
+    converter, registry = made(auto_register_schemas="false", use_latest_version="true")
     document = record("R", a="int", u=["int", "string"])
     document["fields"][1]["default"] = 5
     registry.add(document)
