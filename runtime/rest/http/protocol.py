@@ -54,7 +54,7 @@ class BoundedProtocol(H11Protocol):
         if was_idle and not self.idle and self._connection is not None:
             self.connections_of_server.request_started(self._connection)
 
-    def eof_received(self) -> bool:
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio keeps the connection if it is true
         """A client may close its side after the request (`nc -N`), and still gets the response, as from Jetty. A
         stream ends: its client has gone. TLS has no half-closed connections."""
         waits = self.responding and not self.cycle.response_started and self.conn.their_state is h11.DONE
