@@ -27,7 +27,8 @@ from runtime.converters.avro.schema import DECIMAL_TYPE, LOGICAL
 _WRAPPER = "headrace_branch_"
 _NO_SPACE = "headrace_no_namespace."
 _KEPT = {None, *LOGICAL.values()} - {DECIMAL_TYPE}
-_INTEGERS, _FLOATS = frozenset({"int", "long"}), frozenset({"float", "double"})
+_FLOATS, _OTHERS = frozenset({"float", "double"}), frozenset({"int", "long", "string"})
+_NOT_FINITE = ("NaN", "Infinity", "-Infinity")
 
 
 class UnionCodec:
@@ -85,7 +86,7 @@ class UnionCodec:
         if not self._defaults:
             made.pop("default", None)
         default = made.get("default")
-        if type(default) is int:
+        if type(default) is int or default in _NOT_FINITE:
             made["default"] = _fitting(field["type"], default)
         if default is not None and (branches := wrapped(made["type"])):
             inside = [branch["fields"][0] for branch in branches]
@@ -116,10 +117,10 @@ def full_name(parsed: Mapping[str, Any]) -> str:
     return str(parsed["name"]).removeprefix(_NO_SPACE)
 
 
-def _fitting(document: Avro, default: int) -> int | float:
-    """A default that is a whole number, as fastavro accepts it for a type."""
+def _fitting(document: Avro, default: int | str) -> int | float | str:
+    """A default that is a whole number, or not finite, as fastavro accepts it for a type."""
     kinds = {kind_of(branch) for branch in (document if isinstance(document, list) else [document])}
-    return float(default) if kinds & _FLOATS and not kinds & _INTEGERS else default
+    return float(default) if kinds & _FLOATS and not kinds & _OTHERS else default
 
 
 def wrapped(parsed: Avro) -> list[dict[str, Any]]:
