@@ -74,9 +74,8 @@ class QueryRequests:
     def run(self, request: Mapping[str, Any], rows: Any) -> bytes:
         """The content of the file with the results for a record batch. Errors as for ask(), and SparkBusyError if the
         rows cannot be stored, which is not the fault of a record."""
-        with self._storing():
-            with self._file.open("wb") as file, pa.ipc.new_stream(file, rows.schema) as stream:
-                stream.write_batch(rows)
+        with self._storing(), self._file.open("wb") as file, pa.ipc.new_stream(file, rows.schema) as stream:
+            stream.write_batch(rows)
         results = Path(self.ask({**request, "files": [str(self._file)]})["files"][0])
         with self._storing():
             return results.read_bytes()
