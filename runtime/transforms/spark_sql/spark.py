@@ -53,7 +53,11 @@ class QueryRequests:
         if the driver has ended."""
         if self._client is None:
             self._client = SessionClient("spark-sql")
-        response = self._client.send(lambda: {"connector": "SparkSql", **request})
+        try:
+            response = self._client.send(lambda: {"connector": "SparkSql", **request})
+        except RuntimeError as error:  # no thread can be started
+            self._disconnect()
+            raise SparkBusyError(f"The query cannot be sent to Spark: {error}") from error
         deadline = time.monotonic() + self._timeout
         while True:
             try:

@@ -255,6 +255,16 @@ def test_a_full_disk_is_not_an_error_of_records(session: Session) -> None:
     assert not raised.value.tolerable
 
 
+def test_a_limit_of_threads_is_not_an_error_of_records(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    def send(make: Callable[[], Mapping[str, Any]]) -> Future[Any]:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(session, "send", send)
+    with pytest.raises(SparkBusyError, match="cannot be sent to Spark: can't start new thread") as raised:
+        derive(batch())
+    assert not raised.value.tolerable and session.closed == 1
+
+
 def test_a_query_that_does_not_fit_is_an_error_of_the_record(session: Session) -> None:
     session.prepared = {"unresolved": "no column x", "column": "`x`"}
     step = SparkSql()
