@@ -13,6 +13,9 @@ _OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO)
 def entry() -> int:
     """Runs the command. A standard output that takes no more is one line on standard error, or none if its reader has
     closed it (`headrace plugin list | head -1`)."""
+    if sys.getfilesystemencoding() == "ascii" and os.environ.get("PYTHONUTF8") == "0":  # no file with other letters
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     if os.environ.get("LC_ALL") in ("C", "POSIX"):  # in which Java finds no jar in a folder with letters beyond ASCII
         os.environ["LC_ALL"] = "C.UTF-8"  # as Python does with LC_CTYPE (PEP 538)
     try:

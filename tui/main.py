@@ -22,6 +22,7 @@ _DIRECT = {verb: verb for verb in ("watch", "check", "backup", "restore")} | {"p
 def entry() -> NoReturn:
     """Runs `main` and exits without finalizing the interpreter, which would take a tenth of a script line's time. All
     resources have been released by then."""
+    _in_utf8_mode()
     code = main()
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
@@ -56,6 +57,14 @@ def main() -> int:
             raise
         print(f"headrace: internal error: {error!r} (set HEADRACE_TRACE=1 for the traceback)", file=sys.stderr)
         return FAILED
+
+
+def _in_utf8_mode() -> None:
+    """Starts this process again if PYTHONUTF8=0 keeps Python's UTF-8 mode off in the C locale: in ASCII it can neither
+    read names from the command line nor open files whose names have other letters."""
+    if sys.getfilesystemencoding() == "ascii" and os.environ.get("PYTHONUTF8") == "0":
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
 
 
 def _open_streams() -> None:

@@ -31,20 +31,37 @@ class LineAppender:
             raise ConnectError(f"Cannot open {path}: {error.strerror}") from error
         self._regular = stat.S_ISREG(os.fstat(self._fd).st_mode)
         self._unsynced = False
-        with self._locked():
-            self._move_torn_tail()
+        try:
+            with self._locked():
+                self._move_torn_tail()
+        except OSError as error:
+            os.close(self._fd)
+            raise ConnectError(self._failed(error)) from error
 
     def append(self, lines: bytes) -> None:
-        """Writes all lines; ConnectError with the system's reason if that fails, in which case some may be written."""
+        """Writes all lines; ConnectError with the system's reason if that fails, as on a full disk. None of them is
+        then in a file that other programs do not write."""
         self._unsynced = self._regular
         try:
             with self._locked():
                 self._move_torn_tail()
-                view = memoryview(lines)
-                while view:
-                    view = view[os.write(self._fd, view) :]
+                self._append(lines)
         except OSError as error:
-            raise ConnectError(f"Cannot write to {self._path}: {error.strerror}") from error
+            raise ConnectError(self._failed(error)) from error
+
+    def _append(self, lines: bytes) -> None:
+        size = os.fstat(self._fd).st_size
+        view = memoryview(lines)
+        try:
+            while view:
+                view = view[os.write(self._fd, view) :]
+        except OSError:
+            if self._regular and os.fstat(self._fd).st_size == size + len(lines) - len(view):
+                os.ftruncate(self._fd, size)  # what a full disk has taken would be written again
+            raise
+
+    def _failed(self, error: OSError) -> str:
+        return f"Cannot write to {error.filename or self._path}: {error.strerror}"
 
     def sync(self) -> None:
         """Makes appended lines durable; ConnectError if the disk reports an error."""
@@ -53,7 +70,7 @@ class LineAppender:
         try:
             os.fdatasync(self._fd)
         except OSError as error:
-            raise ConnectError(f"Cannot write to {self._path}: {error.strerror}") from error
+            raise ConnectError(self._failed(error)) from error
         self._unsynced = False
 
     def close(self) -> None:
@@ -69,13 +86,10 @@ class LineAppender:
             return
         start = self._last_line_end(size)
         torn = f"{self._path}.torn"
-        out = allowed_folders().open(torn, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-        try:
+        with os.fdopen(allowed_folders().open(torn, os.O_WRONLY | os.O_APPEND | os.O_CREAT), "ab") as out:
             for at in range(start, size, _TAIL_PIECE):
-                os.write(out, os.pread(self._fd, min(_TAIL_PIECE, size - at), at))
-            os.write(out, b"\n")
-        finally:
-            os.close(out)
+                out.write(os.pread(self._fd, min(_TAIL_PIECE, size - at), at))
+            out.write(b"\n")
         os.ftruncate(self._fd, start)
         _log.warning(
             "The last line of %s was incomplete: moved its %d bytes to %s (torn by a writer that died)",

@@ -17,6 +17,7 @@ from runtime.api.data.arrow_column import MIN_RECORDS
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.schema import Schema
 from runtime.converters.avro.columns import AvroColumnReader, AvroColumnWriter, column_reader, column_writer
+from runtime.converters.avro.names import type_name
 from runtime.converters.avro.read import ToConnect, connect_schema
 from runtime.converters.avro.schema import AvroSchemas
 from runtime.converters.avro.target import TargetSchema
@@ -55,7 +56,7 @@ class AvroFormat(Format):
 
     def native(self, schema: Schema) -> NativeSchema:
         avro = AvroSchemas(self._meta, self._enhanced).avro(schema)
-        return NativeSchema(orjson.dumps(avro).decode(), schema.name, avro)
+        return NativeSchema(orjson.dumps(avro).decode(), _record_name(avro) or schema.name, avro)
 
     def encoder(self, schema: Schema, native: NativeSchema, target: RegisteredSchema | None) -> AvroEncoder:
         codec = UnionCodec(self._enhanced)
@@ -73,7 +74,13 @@ class AvroFormat(Format):
         for other in named:
             codec.parse(other)
         parsed = codec.parse(document)
-        return AvroDecoder(connect, convert, parsed, column_reader(parsed) if convert is None else None)
+        columns = column_reader(parsed) if convert is None else None
+        return AvroDecoder(connect, _record_name(document), convert, parsed, columns)
+
+
+def _record_name(document: Any) -> str | None:
+    """The full name of a record, also of a struct without a name, by which strategies name subjects."""
+    return type_name(document) if isinstance(document, dict) and document["type"] == "record" else None
 
 
 class AvroConverter(ConfluentConverter):
@@ -123,11 +130,11 @@ class AvroDecoder:
     """Reads the values of one registered schema."""
 
     def __init__(
-        self, schema: Schema, convert: ToConnect | None, parsed: Any, columns: AvroColumnReader | None
+        self, schema: Schema, name: str | None, convert: ToConnect | None, parsed: Any, columns: AvroColumnReader | None
     ) -> None:
         from fastavro import schemaless_reader
 
-        self.schema, self.name = schema, schema.name
+        self.schema, self.name = schema, name or schema.name
         self._convert, self._parsed, self._read = convert, parsed, schemaless_reader
         self._columns = columns
 

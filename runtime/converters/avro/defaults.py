@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from runtime.api.data.logical import from_plain, logical_name, to_plain
@@ -39,6 +40,8 @@ def default_json(schema: Schema, value: Any) -> Any:
         return default_json(first.schema, value.get(first.name))
     if logical_name(schema) is not None:
         value = to_plain(schema, value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"  # as Jackson
     if isinstance(value, bytes | bytearray):
         return bytes(value).decode("latin-1")
     if schema.type is Type.ARRAY:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from runtime.api.errors import DataError
@@ -21,6 +21,8 @@ FIELD_DEFAULT = "io.confluent.connect.avro.field.default"
 and whether a default is that of the field, not of its type."""
 AVRO_PROPERTY = "avro."
 """The beginning of properties, such as avro.java.string, that are parameters in Connect."""
+FIELD_PARAMETERS = "connect.parameters"
+"""A property of a field that refers to a defined type: the parameters of the field's own schema."""
 DEFINED = ("record", "error", "enum", "fixed")
 KINDS = ("boolean", "int", "long", "float", "double", "string", "bytes", "array", "map")
 
@@ -37,26 +39,35 @@ def is_null(branch: Avro) -> bool:
 
 def space_of(document: Mapping[str, Any], space: str) -> str:
     """The namespace of a definition, within the namespace `space`."""
-    name = str(document["name"])
-    return name.rpartition(".")[0] if "." in name else str(document.get("namespace", space) or "")
+    name, given = str(document["name"]), document.get("namespace")
+    return name.rpartition(".")[0] if "." in name else space if given is None else str(given)
 
 
-def type_name(document: Avro, space: str = "") -> str:
-    """The name that identifies a type in a union: the full name of a defined type, or the kind."""
+def referred(name: str, space: str, known: Container[str]) -> str:
+    """The full name of the type that a name means: one of the enclosing namespace `space`, or else one without a
+    namespace, as in Avro's Java library. `known`: the full names of the types that are defined so far."""
+    full = name if "." in name or not space else f"{space}.{name}"
+    return name if full not in known and name in known else full
+
+
+def type_name(document: Avro, space: str = "", known: Container[str] = ()) -> str:
+    """The name that identifies a type in a union: the full name of a defined type, or the kind. `known`: as for
+    referred()."""
     if isinstance(document, dict):
         if document["type"] in DEFINED:
             inside, simple = space_of(document, space), str(document["name"]).rpartition(".")[2]
             return f"{inside}.{simple}" if inside else simple
-        return type_name(document["type"], space)
+        return type_name(document["type"], space, known)
     if isinstance(document, list):
         raise DataError("Avro does not allow a union directly inside a union")
-    return document if document in KINDS or "." in document or not space else f"{space}.{document}"
+    return document if document in KINDS else referred(document, space, known)
 
 
-def branch_names(branches: list[Avro], space: str, enhanced: bool = False) -> list[str]:
+def branch_names(branches: list[Avro], space: str, known: Container[str], enhanced: bool = False) -> list[str]:
     """The field names of a union, as in Confluent's converter: the kind, or the simple name of a defined type; the full
-    name if several branches have the same simple name, or if `enhanced`, the option, is set."""
-    full = [type_name(branch, space) for branch in branches]
+    name if several branches have the same simple name, or if `enhanced`, the option, is set. `known`: as for
+    referred()."""
+    full = [type_name(branch, space, known) for branch in branches]
     simple = full if enhanced else [name.rpartition(".")[2] for name in full]
     times = Counter(simple)
     names = [long if times[short] > 1 else short for long, short in zip(full, simple, strict=True)]

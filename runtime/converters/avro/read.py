@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_of, decimal_schema
+from runtime.api.data.logical import (
+    DATE_SCHEMA,
+    DECIMAL,
+    TIME_SCHEMA,
+    TIMESTAMP_SCHEMA,
+    decimal_of,
+    decimal_schema,
+    logical_name,
+    scale_of,
+)
 from runtime.api.data.schema import STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import DataError
 from runtime.converters.avro.defaults import default_value
@@ -16,16 +25,18 @@ from runtime.converters.avro.names import (
     ENUM_DOC,
     FIELD_DEFAULT,
     FIELD_DOC,
+    FIELD_PARAMETERS,
     FIXED_SIZE,
     RECORD_DOC,
     UNION,
     Avro,
     branch_names,
     is_null,
+    referred,
     space_of,
     type_name,
 )
-from runtime.converters.avro.schema import DECIMAL_TYPE, ENTRY, NAMESPACE, UNNAMED
+from runtime.converters.avro.schema import DECIMAL_TYPE, DEFAULT_PRECISION, ENTRY, NAMESPACE, PRECISION, UNNAMED
 
 ToConnect = Callable[[Any], Any]
 _PLAIN = {
@@ -81,8 +92,7 @@ class _Reading:
     def _by_name(self, name: str, space: str) -> tuple[Schema, ToConnect | None]:
         if name in _PLAIN:
             return Schema(_PLAIN[name]), None
-        full = name if "." in name or not space else f"{space}.{name}"
-        known = self._named.get(full, self._named.get(name))
+        known = self._named.get(referred(name, space, self._named))
         if known is None:
             raise DataError(f"The Avro schema refers to the undefined type {name}")
         return self.of(*known)
@@ -91,9 +101,7 @@ class _Reading:
         """The definition that a name refers to, with its enclosing namespace; other types as they are."""
         if not isinstance(document, str):
             return document, space
-        return self._named.get(
-            f"{space}.{document}" if space else document, self._named.get(document, (document, space))
-        )
+        return self._named.get(referred(document, space, self._named), (document, space))
 
     def _simple(self, document: Mapping[str, Any]) -> Schema:
         kind = str(document["type"])
@@ -105,12 +113,14 @@ class _Reading:
         return self._described(made, document)
 
     def _decimal(self, document: Mapping[str, Any]) -> tuple[Schema, ToConnect]:
-        scale = int(document.get("scale") or 0)
-        made = decimal_schema(scale)
-        precision = int(document.get("precision") or 64)
-        if precision != 64:
-            made = made.replace(parameters=(*made.parameters, ("connect.decimal.precision", str(precision))))
-        return made, lambda data: decimal_of(int.from_bytes(data, "big", signed=True), scale)
+        made = decimal_schema(int(document.get("scale") or 0))
+        given = {}
+        if (precision := int(document.get("precision") or DEFAULT_PRECISION)) != DEFAULT_PRECISION:
+            given[PRECISION] = str(precision)
+        if document["type"] == "fixed":
+            given[FIXED_SIZE] = str(document["size"])
+        made = self._described(made.replace(parameters=(*made.parameters, *given.items())), document)
+        return made, _decimal(made)
 
     def _definition(self, document: Mapping[str, Any], space: str) -> tuple[Schema, ToConnect | None]:
         full = type_name(document, space)
@@ -120,8 +130,8 @@ class _Reading:
             symbols = tuple((f"{ENUM}.{symbol}", symbol) for symbol in document["symbols"])
             simple = full.rpartition(".")[2]
             given = ((ENUM_DOC + simple, document.get("doc")), (ENUM_DEFAULT + simple, document.get("default")))
-            texts = tuple((key, text) for key, text in given if text is not None)
-            parameters = (*texts, (ENUM, full), *symbols) if self._meta else ()
+            texts = [(key, text) for key, text in given if text is not None and self._meta]
+            parameters = (*texts, (ENUM, full), *symbols)
             return self._described(Schema(Type.STRING, name=full, parameters=parameters), document), None
         if document["type"] == "fixed":
             if document.get("logicalType") == DECIMAL_TYPE:
@@ -143,6 +153,8 @@ class _Reading:
             schema, convert = self.of(given["type"], space)
             if given.get("default") is not None and not _is_nullable(given["type"]):
                 schema = self._with_field_default(schema, given)
+            if self._meta and FIELD_PARAMETERS in given:
+                schema, convert = _with_parameters(schema, given[FIELD_PARAMETERS], convert)
             docs.append((FIELD_DOC + given["name"], given.get("doc")))
             fields.append(Field(given["name"], schema))
             if convert is not None:
@@ -178,7 +190,7 @@ class _Reading:
             schema, convert = self.of(others[0], space)
             return schema.replace(optional=optional), convert and (lambda v: None if v is None else convert(v))
         made = [self.of(branch, space) for branch in others]
-        names = branch_names(others, space, self._enhanced)
+        names = branch_names(others, space, self._named, self._enhanced)
         fields = tuple(Field(n, schema.replace(optional=True)) for n, (schema, _) in zip(names, made, strict=True))
         converts = {n: convert for n, (_, convert) in zip(names, made, strict=True) if convert is not None}
         return Schema(Type.STRUCT, optional, name=UNION, fields=fields), _branches(converts) if converts else None
@@ -212,6 +224,20 @@ def _is_nullable(document: Avro) -> bool:
     """Whether a field has a union of one type, usually with null. Confluent's converter ignores the default of such a
     field, so that its nulls remain null."""
     return isinstance(document, list) and sum(not is_null(branch) for branch in document) == 1
+
+
+def _decimal(schema: Schema) -> ToConnect:
+    scale = scale_of(schema)
+    return lambda data: None if data is None else decimal_of(int.from_bytes(data, "big", signed=True), scale)
+
+
+def _with_parameters(
+    schema: Schema, own: Mapping[str, Any], convert: ToConnect | None
+) -> tuple[Schema, ToConnect | None]:
+    """The schema of a field that has parameters of its own, such as the scale of a decimal."""
+    texts = {key: str(text) for key, text in own.items()}
+    made = schema.replace(parameters=tuple({**dict(schema.parameters), **texts}.items()))
+    return made, _decimal(made) if logical_name(made) == DECIMAL else convert
 
 
 def _with_default(schema: Schema, default: Any) -> Schema:

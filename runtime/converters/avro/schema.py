@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP, logical_name, scale_of
@@ -16,17 +18,20 @@ from runtime.converters.avro.names import (
     ENUM_DOC,
     FIELD_DEFAULT,
     FIELD_DOC,
+    FIELD_PARAMETERS,
     FIXED_SIZE,
+    KINDS,
     RECORD_DOC,
     UNION,
     Avro,
+    kind_of,
     type_name,
 )
 
 NAMESPACE, ENTRY, UNNAMED = "io.confluent.connect.avro", "MapEntry", "ConnectDefault"
 DECIMAL_TYPE = "decimal"
 LOGICAL = {DECIMAL: DECIMAL_TYPE, DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
-_PRECISION = "connect.decimal.precision"
+PRECISION, DEFAULT_PRECISION = "connect.decimal.precision", 64
 _PLAIN = {
     Type.INT8: "int", Type.INT16: "int", Type.INT32: "int", Type.INT64: "long", Type.FLOAT32: "float",
     Type.FLOAT64: "double", Type.BOOLEAN: "boolean", Type.STRING: "string", Type.BYTES: "bytes",
@@ -42,6 +47,8 @@ class AvroSchemas:
         self._meta, self._enhanced = meta, enhanced
         self._named: dict[str, Schema] = {}
         self._unnamed: list[tuple[str, Schema]] = []
+        self._space = ""  # of the enclosing record
+        self._seen: set[str] = set()  # names of the schemas of fields
 
     def avro(self, schema: Schema) -> Avro:
         """The Avro schema; a union with null if values are optional."""
@@ -78,15 +85,19 @@ class AvroSchemas:
         return self._simple(schema)
 
     def _simple(self, schema: Schema) -> Avro:
-        plain: dict[str, Any] = {"type": _PLAIN[schema.type]}
-        logical = logical_name(schema)
         parameters = dict(schema.parameters)
-        if logical == DECIMAL:
-            plain |= {"scale": scale_of(schema), "precision": int(parameters.get(_PRECISION, "64"))}
-        elif schema.type is Type.STRING and self._enhanced and ENUM in parameters:
+        if schema.type is Type.STRING and self._enhanced and ENUM in parameters:
             return self._enum(schema, parameters)
-        elif schema.type is Type.BYTES and FIXED_SIZE in parameters and schema.name is not None:
-            return self._once(schema, lambda: {**_named("fixed", schema.name), "size": int(parameters[FIXED_SIZE])})
+        if schema.type is Type.BYTES and FIXED_SIZE in parameters and schema.name is not None:
+            size = int(parameters[FIXED_SIZE])
+            return self._once(schema, lambda: self._plain(schema, {**self._head("fixed", schema.name), "size": size}))
+        return self._plain(schema, {"type": _PLAIN[schema.type]})
+
+    def _plain(self, schema: Schema, plain: dict[str, Any]) -> Avro:
+        """The type `plain` with the properties of its logical type and `connect.*` properties."""
+        logical = logical_name(schema)
+        if logical == DECIMAL:
+            plain |= _digits(schema)
         elif self._meta and schema.type in (Type.INT8, Type.INT16):
             plain["connect.type"] = schema.type.value
         described = self._described(schema, plain)
@@ -100,7 +111,10 @@ class AvroSchemas:
         simple = name.rpartition(".")[2]
         given = {"doc": parameters.get(ENUM_DOC + simple), "default": parameters.get(ENUM_DEFAULT + simple)}
         more = {key: text for key, text in given.items() if text is not None}
-        return self._once(schema.replace(name=name), lambda: {**_named("enum", name), "symbols": symbols, **more})
+        return self._once(
+            schema.replace(name=name),
+            lambda: self._described(schema, {**self._head("enum", name), "symbols": symbols, **more}),
+        )
 
     def _map(self, schema: Schema) -> Avro:
         if not _has_entries(schema):
@@ -113,15 +127,15 @@ class AvroSchemas:
         name = schema.name or f"{NAMESPACE}.{ENTRY}"
 
         def make() -> Avro:
-            fields = [self._field(Field("key", keys)), self._field(Field("value", values))]
             more = {} if schema.name is None else {"connect.internal.type": ENTRY}
-            return {**_named("record", name), "fields": fields, **more}
+            head = self._head("record", name)
+            return {**head, "fields": self._inside(head, (Field("key", keys), Field("value", values))), **more}
 
         return self._once(Schema(Type.MAP, name=name, keys=keys, values=values), make)
 
     def _record(self, schema: Schema) -> Avro:
         if schema.name is not None:
-            return self._once(schema, lambda: self._fields(schema, _named("record", schema.name)))
+            return self._once(schema, lambda: self._fields(schema, self._head("record", schema.name)))
         like = schema.replace(optional=False)
         for name, known in self._unnamed:
             if known == like:
@@ -136,19 +150,35 @@ class AvroSchemas:
     def _fields(self, schema: Schema, head: dict[str, Any]) -> Avro:
         parameters = dict(schema.parameters)
         doc = {"doc": parameters[RECORD_DOC]} if RECORD_DOC in parameters else {}
-        fields = [self._field(field, parameters.get(FIELD_DOC + field.name)) for field in schema.fields]
+        fields = self._inside(head, schema.fields, parameters)
         return self._described(schema, {**head, **doc, "fields": fields})
+
+    def _inside(
+        self, head: Mapping[str, Any], fields: Iterable[Field], parameters: Mapping[str, str] = MappingProxyType({})
+    ) -> list[Avro]:
+        """The fields of the record `head`, whose namespace is that of the names within."""
+        outer, self._space = self._space, str(head.get("namespace", ""))
+        try:
+            return [self._field(field, parameters.get(FIELD_DOC + field.name)) for field in fields]
+        finally:
+            self._space = outer
 
     def _field(self, field: Field, doc: str | None = None) -> Avro:
         if _NAME.fullmatch(field.name) is None or "." in field.name:
             raise DataError(f"{field.name!r} is not a valid field name in Avro")
-        made = {"name": field.name, "type": self.avro(field.schema)}
+        schema = field.schema
+        repeated = schema.name in self._seen
+        if schema.name is not None:
+            self._seen.add(schema.name)
+        made = {"name": field.name, "type": self.avro(schema)}
+        if self._meta and repeated and _is_defined(made["type"]) and (own := _own_parameters(schema)):
+            made[FIELD_PARAMETERS] = own
         if doc is not None:
             made["doc"] = doc
-        default = field.schema.default
-        if default is not None and not (default and _has_entries(field.schema)):
-            made["default"] = default_json(field.schema, default)
-        elif default is None and field.schema.optional:
+        default = schema.default
+        if default is not None and not (default and _has_entries(schema)):
+            made["default"] = default_json(schema, default)
+        elif default is None and schema.optional:
             made["default"] = None
         return made
 
@@ -156,7 +186,7 @@ class AvroSchemas:
         """The definition of a named type at its first use, its name after that."""
         name = str(schema.name)
         known = self._named.get(name)
-        like = schema.replace(optional=False, default=None)
+        like = _shape(schema)
         if known is None:
             self._named[name] = like
             return make()
@@ -164,20 +194,25 @@ class AvroSchemas:
             raise DataError(f"Can't redefine: {name}")
         return name
 
+    def _head(self, kind: str, name: str | None) -> dict[str, Any]:
+        """A definition without its content. One without a namespace within a record that has one says so."""
+        if _NAME.fullmatch(name or "") is None:
+            raise DataError(f"{name!r} is not a valid name in Avro")
+        space, _, simple = str(name).rpartition(".")
+        return {"type": kind, "name": simple, **({"namespace": space} if space or self._space else {})}
+
     def _described(self, schema: Schema, made: dict[str, Any]) -> dict[str, Any]:
         """The Avro type with `connect.*` properties for metadata that Avro cannot express."""
-        parameters = dict(schema.parameters)
-        made |= {key: text for key, text in parameters.items() if key.startswith(AVRO_PROPERTY)}
+        made |= {key: text for key, text in schema.parameters if key.startswith(AVRO_PROPERTY)}
         if not self._meta:
             return made
-        is_field_default = parameters.pop(FIELD_DEFAULT, None) is not None
         if schema.doc is not None:
             made["connect.doc"] = schema.doc
         if schema.version is not None:
             made["connect.version"] = schema.version
-        if parameters:
+        if parameters := _own_parameters(schema):
             made["connect.parameters"] = parameters
-        if schema.default is not None and not is_field_default:
+        if schema.default is not None and schema.parameter(FIELD_DEFAULT) is None:
             made["connect.default"] = default_json(schema, schema.default)
         if schema.name is not None:
             made["connect.name"] = schema.name
@@ -189,8 +224,27 @@ def _has_entries(schema: Schema) -> bool:
     return schema.type is Type.MAP and (schema.key().type is not Type.STRING or schema.key().optional)
 
 
-def _named(kind: str, name: str | None) -> dict[str, Any]:
-    if _NAME.fullmatch(name or "") is None:
-        raise DataError(f"{name!r} is not a valid name in Avro")
-    space, _, simple = str(name).rpartition(".")
-    return {"type": kind, "name": simple, **({"namespace": space} if space else {})}
+def _shape(schema: Schema) -> Schema:
+    """The part of a schema that decides how values of a defined type are encoded. A field has metadata of its own."""
+    kept = [(key, text) for key, text in schema.parameters if key == FIXED_SIZE or key.startswith(f"{ENUM}.")]
+    return schema.replace(optional=False, default=None, doc=None, version=None, parameters=tuple(kept))
+
+
+def _is_defined(document: Avro) -> bool:
+    """Whether a type, or a branch of a union, is a record, enum or fixed."""
+    if isinstance(document, list):
+        return any(map(_is_defined, document))
+    return kind_of(document) not in (*KINDS, "null")
+
+
+def _own_parameters(schema: Schema) -> dict[str, str]:
+    return {key: text for key, text in schema.parameters if key != FIELD_DEFAULT}
+
+
+def _digits(schema: Schema) -> dict[str, int]:
+    """Scale and precision of a decimal; DataError if a fixed of its size cannot hold the precision."""
+    scale, precision = scale_of(schema), int(schema.parameter(PRECISION) or DEFAULT_PRECISION)
+    size = schema.parameter(FIXED_SIZE)
+    if size is not None and 0 <= scale <= precision and precision > (most := len(str(1 << (8 * int(size) - 1))) - 1):
+        raise DataError(f"fixed({size}) cannot store {precision} digits (max {most})")
+    return {"scale": scale, "precision": precision}

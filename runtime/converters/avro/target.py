@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from runtime.api.data.logical import DECIMAL
 from runtime.api.data.schema import Field, Schema, Type
 from runtime.converters.avro.defaults import union_fields
 from runtime.converters.avro.names import DEFINED, ENUM, FIXED_SIZE, KINDS, Avro, is_null, kind_of
-from runtime.converters.avro.union import wrapped
+from runtime.converters.avro.union import full_name, wrapped
 
 _INTS = ("int", "long", "double")
 _TAKEN_BY: dict[Type, tuple[str, ...]] = {
@@ -74,7 +75,7 @@ class TargetSchema:
         kind = kind_of(avro)
         definition = avro if kind in KINDS or kind in DEFINED else self.named[kind]
         kind = kind_of(definition)
-        full = str(definition["name"]) if kind in DEFINED else None
+        full = full_name(definition) if kind in DEFINED else None
         return Branch(name or (full or kind).rpartition(".")[2], definition, kind, full, tag)
 
 
@@ -130,4 +131,5 @@ def _defined(schema: Schema) -> str | None:
     parameters = dict(schema.parameters)
     if schema.type is Type.STRING:
         return parameters.get(ENUM)
-    return schema.name if schema.type is Type.BYTES and FIXED_SIZE in parameters else None
+    is_fixed = schema.type is Type.BYTES and FIXED_SIZE in parameters
+    return schema.name if is_fixed and schema.name != DECIMAL else None  # decimals of all fixed types have one name

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from runtime.api.data.logical import DECIMAL, EXACT, logical_name
+from runtime.api.data.logical import DECIMAL, EXACT, logical_name, scale_of
 from runtime.api.data.schema import Schema, Type
 from runtime.api.errors import DataError
 from runtime.converters.avro.names import UNION
@@ -48,7 +48,7 @@ def _single(schema: Schema, target: TargetSchema) -> FromConnect | None:
     if schema.type in (Type.FLOAT32, Type.FLOAT64):
         return _nullable(float)
     if logical_name(schema) == DECIMAL:
-        return _nullable(_decimal(target))
+        return _nullable(_decimal(schema, target))
     return _nullable(bytes) if schema.type is Type.BYTES and schema.name is None else None
 
 
@@ -76,9 +76,11 @@ def _struct(schema: Schema, target: TargetSchema) -> FromConnect:
     return convert
 
 
-def _decimal(target: TargetSchema) -> FromConnect:
+def _decimal(schema: Schema, target: TargetSchema) -> FromConnect:
     """Converts a decimal to the bytes of a decimal of the target's scale."""
     scale, size = target.scale_and_size()
+    if target.own:
+        scale = scale_of(schema)
 
     def convert(value: Any) -> bytes:
         if not isinstance(value, Decimal) or not value.is_finite():

@@ -176,16 +176,17 @@ class RegistryConverter(Converter):
         return writer
 
     def _target(self, subject: str, native: NativeSchema) -> tuple[SchemaId, RegisteredSchema | None]:
-        """The id to write with, and the schema if it differs from the native one."""
+        """The id to write with, and the schema if it differs from the native one. As in Confluent's converters, a
+        schema that may be registered is."""
         setup, registry = self._setup, self._registry
+        if setup.register and self._registration_disabled:
+            return registry.lookup(subject, native.text, _UNREGISTERED), None
+        if setup.register:
+            return registry.register(subject, native.text), None
         if setup.fixed >= 0 or setup.latest:
             target = registry.schema(setup.fixed) if setup.fixed >= 0 else registry.latest(subject)
             return target.id, target
-        if not setup.register:
-            return registry.lookup(subject, native.text), None
-        if self._registration_disabled:
-            return registry.lookup(subject, native.text, _UNREGISTERED), None
-        return registry.register(subject, native.text), None
+        return registry.lookup(subject, native.text), None
 
     def _reader(self, topic: str, data: bytes) -> _Reader:
         reader = self._readers.get((topic, data[: self._wire.usual]))

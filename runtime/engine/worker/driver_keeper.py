@@ -189,12 +189,19 @@ class DriverKeeper:
     def record_archive(self) -> None:
         """Record the archive in the background unless it exists; called once the slots are up."""
         if self._archive_missing and self._settings.archive and self._settings.local and self._recorder is None:
-            self._recording = DriverProcess(self._driver_settings(record=True), lambda report: None, lambda line: None)
-            self._recorder = asyncio.create_task(self._record(self._recording))
+            self._recorder = asyncio.create_task(self._record())
 
-    async def _record(self, recording: DriverProcess) -> None:
-        await recording.start()
-        await recording.run()
+    async def _record(self) -> None:
+        """Whether it succeeds or not, slots run and the worker stops as usual."""
+        if self._closing.is_set():
+            return
+        try:
+            settings = self._driver_settings(record=True)
+            recording = self._recording = DriverProcess(settings, lambda report: None, lambda line: None)
+            await recording.start()
+            await recording.run()
+        except OSError as error:
+            _log.warning("The archive with which Spark starts faster cannot be recorded: %s", error)
 
 
 def reason_of(before: str, line: str) -> str:

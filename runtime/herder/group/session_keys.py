@@ -142,7 +142,7 @@ class SessionKeys:
     async def _read_newer_key(self) -> None:
         """The sender may have read a new key before this worker. At most once a second, so that requests without a
         valid signature cannot keep the worker busy."""
-        if self._clock() - self._read_at < READ_INTERVAL:
+        if 0 <= self._clock() - self._read_at < READ_INTERVAL:  # negative: the clock was set back
             return
         self._read_at = self._clock()
         try:

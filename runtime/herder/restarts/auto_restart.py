@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from runtime.api.errors import ConfigError
 from runtime.config.providers import Providers
@@ -42,6 +43,16 @@ Owns = Callable[[str, int], bool]
 """Whether this worker owns a connector (protocol.CONNECTOR) or task."""
 
 
+class _Wait(NamedTuple):
+    """A restart that waits, or the time in which a unit proves stable. In the order of the queue."""
+
+    due: float  # time.monotonic(), which no change of the wall clock prolongs
+    number: int
+    name: str
+    unit: int
+    restart: int | None  # the `due` of its record; None: not a restart
+
+
 @dataclass(slots=True)
 class _Owned:
     """A connector or task of this worker that has failed at least once."""
@@ -49,7 +60,7 @@ class _Owned:
     record: RestartRecord
     queued: bool = False  # its restart waits in this process
     held: bool = False  # due while the connector was paused
-    running_since: int | None = None  # milliseconds since 1970
+    running_since: float | None = None  # time.monotonic()
     writing: asyncio.Task[None] | None = None
 
 
@@ -73,7 +84,7 @@ class AutoRestarts:
         self._events, self._clock = events, clock
         self._budget = TokenBucket(budget / 60, max(1.0, budget / 60 * BURST_SECONDS))
         self._owned: dict[str, dict[int, _Owned]] = {}  # by connector and unit
-        self._queue: list[tuple[float, int, str, int]] = []  # due time in seconds since 1970, number, name, unit
+        self._queue: list[_Wait] = []
         self._numbers, self._news = itertools.count(), asyncio.Event()
         self._restart: Restart = lambda name, unit: False
         self._owns: Owns = lambda name, unit: False
@@ -126,7 +137,7 @@ class AutoRestarts:
             for unit, owned in known.items():
                 if owned.held:
                     owned.held = False
-                    self._push(self._clock(), name, unit)
+                    self._push(0, name, unit, owned.record.due)
 
     async def _remove(self, name: str) -> None:
         try:
@@ -172,7 +183,7 @@ class AutoRestarts:
     # failures
 
     def _failed(self, stored: StoredConnector, unit: int, trace: str) -> None:
-        policy, name, now = self._policy(stored), stored.name, self._now()
+        policy, name = self._policy(stored), stored.name
         if policy.attempts == 0 or stored.target is TargetState.STOPPED:
             return
         config = digest(stored.start_config)
@@ -181,7 +192,7 @@ class AutoRestarts:
         record = owned.record
         if owned.queued and record.due is not None:
             return  # reported again
-        if record.config != config or _is_stable(since, now, policy):
+        if record.config != config or _is_stable(since, policy):
             record = record.again(config)
         error, attempt = reason_of(trace), record.attempts + 1
         if not policy.covers(trace):
@@ -190,12 +201,12 @@ class AutoRestarts:
             why = f"is no longer restarted automatically: {_times(record.attempts)} did not help"
             self._end(name, unit, owned, record, error, why)
         else:
-            delay = policy.delay_before(attempt)
+            delay, now = policy.delay_before(attempt), self._now()
             self._store(name, unit, owned, record.failed(now, error, now + int(delay * 1000)))
             of = "" if policy.attempts < 0 else f" of {policy.attempts}"
             self._notice("WARN", name, unit, f"has failed; automatic restart {attempt}{of} in {delay:.1f} s")
             owned.queued = True
-            self._push(self._clock() + delay, name, unit)
+            self._push(delay, name, unit, owned.record.due)
 
     def _end(self, name: str, unit: int, owned: _Owned, record: RestartRecord, error: str, why: str) -> None:
         if not record.ended:
@@ -204,10 +215,10 @@ class AutoRestarts:
 
     def _runs(self, name: str, unit: int, owned: _Owned) -> None:
         if owned.running_since is None:
-            owned.running_since = self._now()
+            owned.running_since = time.monotonic()
             stored = self._configs.connector(name)
             if owned.record.attempts and stored is not None:
-                self._push(self._clock() + self._policy(stored).reset, name, unit)
+                self._push(self._policy(stored).reset, name, unit)
         if owned.record.due is not None:  # started for another reason, maybe by another worker
             self._store(name, unit, owned, owned.record.restarted(self._now()))
 
@@ -232,41 +243,42 @@ class AutoRestarts:
 
     # restarts
 
-    def _push(self, due: float, name: str, unit: int) -> None:
-        heapq.heappush(self._queue, (due, next(self._numbers), name, unit))
+    def _push(self, delay: float, name: str, unit: int, restart: int | None = None) -> None:
+        heapq.heappush(self._queue, _Wait(time.monotonic() + delay, next(self._numbers), name, unit, restart))
         self._news.set()
 
     async def _run(self) -> None:
         """One at a time, each when it is due and the budget of the worker allows it."""
         while True:
             self._news.clear()
-            left = self._queue[0][0] - self._clock() if self._queue else None
+            left = self._queue[0].due - time.monotonic() if self._queue else None
             if left is not None and left <= 0:
-                _, _, name, unit = heapq.heappop(self._queue)
+                wait = heapq.heappop(self._queue)
                 try:
-                    await self._due(name, unit)
+                    await self._due(wait)
                 except Exception:  # others are restarted all the same
-                    log.exception("The automatic restart of %s has failed", _subject(name, unit))
+                    log.exception("The automatic restart of %s has failed", _subject(wait.name, wait.unit))
                 continue
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(left):
                     await self._news.wait()
 
-    async def _due(self, name: str, unit: int) -> None:
+    async def _due(self, wait: _Wait) -> None:
         """A restart is due, or a unit may have run long enough for its count to be reset."""
+        name, unit = wait.name, wait.unit
         owned, stored = self._owned.get(name, {}).get(unit), self._configs.connector(name)
         if owned is None or stored is None:  # moved or deleted
             return
         if not owned.queued or owned.record.due is None:
             owned.queued = False
-            if owned.record.attempts and _is_stable(owned.running_since, self._now(), self._policy(stored)):
+            if owned.record.attempts and _is_stable(owned.running_since, self._policy(stored)):
                 self._store(name, unit, owned, owned.record.again(owned.record.config))
             return
-        if owned.record.due > self._now() + 1:
+        if owned.record.due != wait.restart:
             return  # an earlier restart, which was replaced by this one
-        if stored.target is not TargetState.PAUSED and (wait := self._budget.wait(1)) > 0:
+        if stored.target is not TargetState.PAUSED and (pause := self._budget.wait(1)) > 0:
             self.counts.delayed += 1
-            await asyncio.sleep(wait)
+            await asyncio.sleep(pause)
         self._carry_out(name, unit, owned)
 
     def _carry_out(self, name: str, unit: int, owned: _Owned) -> None:
@@ -312,9 +324,9 @@ class AutoRestarts:
         return int(self._clock() * 1000)
 
 
-def _is_stable(since: int | None, now: int, policy: RestartPolicy) -> bool:
-    """Whether the count of a unit running since this time (milliseconds since 1970) is reset."""
-    return since is not None and now - since >= policy.reset * 1000
+def _is_stable(since: float | None, policy: RestartPolicy) -> bool:
+    """Whether the count of a unit running since this time (time.monotonic()) is reset."""
+    return since is not None and time.monotonic() - since >= policy.reset
 
 
 def _subject(name: str, unit: int) -> str:

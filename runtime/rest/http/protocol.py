@@ -27,6 +27,7 @@ class BoundedProtocol(H11Protocol):
         super().__init__(*args, **kwargs)
         self._connection: AcceptedConnection | None = None
         self.served = False  # a response has been sent
+        self._is_half_closed = False  # the client sends nothing more, and reads
 
     @property
     def idle(self) -> bool:
@@ -53,6 +54,13 @@ class BoundedProtocol(H11Protocol):
         if was_idle and not self.idle and self._connection is not None:
             self.connections_of_server.request_started(self._connection)
 
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio keeps the connection if it is true
+        """A client may close its side after the request (`nc -N`), and still gets the response, as from Jetty. A
+        stream ends: its client has gone. TLS has no half-closed connections."""
+        waits = self.responding and not self.cycle.response_started and self.conn.their_state is h11.DONE
+        self._is_half_closed = waits and self.transport.get_extra_info("sslcontext") is None
+        return self._is_half_closed
+
     def on_response_complete(self) -> None:
         self.served = True
         if self._connection is not None:
@@ -60,6 +68,11 @@ class BoundedProtocol(H11Protocol):
         super().on_response_complete()  # starts the next pipelined request, if any
         if self._connection is not None and self.responding:
             self.connections_of_server.request_started(self._connection)
+        elif self._is_half_closed:
+            self.transport.close()
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Any server may ignore a request for another protocol: java.net.http sends one with its first request."""
 
     def send_400_response(self, msg: str) -> None:
         """Refuses a malformed body, or invalid data after the body. The application must not send a second answer."""

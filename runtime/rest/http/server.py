@@ -89,6 +89,7 @@ def _uvicorn(
     config = uvicorn.Config(
         app,
         http=bounded(connections),
+        ws="none",  # also where a library for them is installed
         log_config=None,
         access_log=False,
         lifespan="off",

@@ -6,7 +6,7 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -53,7 +53,11 @@ class QueryRequests:
         if the driver has ended."""
         if self._client is None:
             self._client = SessionClient("spark-sql")
-        response = self._client.send(lambda: {"connector": "SparkSql", **request})
+        try:
+            response = self._client.send(lambda: {"connector": "SparkSql", **request})
+        except RuntimeError as error:  # no thread can be started
+            self._disconnect()
+            raise SparkBusyError(f"The query cannot be sent to Spark: {error}") from error
         deadline = time.monotonic() + self._timeout
         while True:
             try:
@@ -72,10 +76,20 @@ class QueryRequests:
                 raise _meaning(error) from error
 
     def run(self, request: Mapping[str, Any], rows: Any) -> bytes:
-        """The content of the file with the results for a record batch. Errors as for ask()."""
-        with self._file.open("wb") as file, pa.ipc.new_stream(file, rows.schema) as stream:
+        """The content of the file with the results for a record batch. Errors as for ask(), and SparkBusyError if the
+        rows cannot be stored, which is not the fault of a record."""
+        with self._storing(), self._file.open("wb") as file, pa.ipc.new_stream(file, rows.schema) as stream:
             stream.write_batch(rows)
-        return Path(self.ask({**request, "files": [str(self._file)]})["files"][0]).read_bytes()
+        results = Path(self.ask({**request, "files": [str(self._file)]})["files"][0])
+        with self._storing():
+            return results.read_bytes()
+
+    @contextlib.contextmanager
+    def _storing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise SparkBusyError(f"Rows for Spark cannot be stored in {self._file.parent}: {error}") from error
 
     def close(self) -> None:
         """Close the connection."""

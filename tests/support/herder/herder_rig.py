@@ -196,10 +196,10 @@ class HerderRig:
         self.group = SoleWorker("w:1", self.configs.names)
         starts = StartControl(times=times)
         self.journal = OffsetJournal(self.logs, topic("j"))
-        self.events = EventLog()
+        self.events, self.skew = EventLog(), 0.0  # seconds by which the wall clock is set
         self.restarts = AutoRestarts(
             self.worker.originals, self.worker.providers, self.configs, RestartRecords(self.journal.documents),
-            self.events, self.worker.restart_budget,
+            self.events, self.worker.restart_budget, clock=lambda: time.time() + self.skew,
         )  # fmt: skip
         self.board.subscribe(self.restarts.state)
         self.connectors = Connectors(self.configs, self.statuses, self.board, self.group, self.restarts, starts)

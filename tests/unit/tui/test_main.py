@@ -151,6 +151,16 @@ def test_any_text_can_be_printed(run: Run, encoding: str) -> None:
     assert run("-c", "get contexts", PYTHONIOENCODING=encoding).returncode == 0
 
 
+def test_names_beyond_ascii_without_utf8_mode(run: Run, tmp_path: Path) -> None:
+    locale = {"PYTHONUTF8": "0", "LC_ALL": "C"}
+    file = tmp_path / "büro.txt"
+    file.write_text("config set-context ün http://h:1\n", "utf-8")
+    assert run("--script", str(file), **locale).returncode == 0
+    done = run("-c", "config set-context dä http://h:2", "get contexts -o json", **locale)
+    assert done.returncode == 0, done.stderr
+    assert [context["name"] for context in json.loads(done.stdout)] == ["dä", "ün"]
+
+
 @pytest.mark.parametrize(
     ("term", "columns", "message"),
     [

@@ -79,7 +79,9 @@ class TokenCache:
         return self._token
 
     def _pauses(self) -> bool:
-        return self._failure is not None and self._clock() < self._failure[0] + _PAUSE
+        if self._failure is None:
+            return False
+        return 0 <= self._clock() - self._failure[0] < _PAUSE  # negative: the clock was set back
 
 
 _caches: dict[str, TokenCache] = {}

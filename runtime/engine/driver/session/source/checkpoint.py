@@ -98,8 +98,15 @@ def _path(jvm: Any, first: Any, names: Sequence[str]) -> Any:
     return path
 
 
+def _number_of(checkpoint: str) -> int:
+    """The number in the name of a checkpoint; 0 for another name."""
+    found = _NAME.fullmatch(checkpoint)
+    return int(found[1], 16) if found else 0
+
+
 _QUERY, _SPOOL, _COMMITTED, _TEXT = "query", "spool", "committed", "query.json"
 _OFFSETS, _COMMITS, _STATE = (_QUERY, "offsets"), (_QUERY, "commits"), (_QUERY, "state")
+_NAME = re.compile(r"([0-9a-f]+)-[0-9a-f]{8}")
 _VERSION = re.compile(r"(\d+)[._].*")  # of a state: 12.delta, 10.snapshot, 12.zip, 12_<id>.changelog
 _COMPLETE = "_SUCCESS"  # Spark's marker; a folder cannot be renamed atomically on an object store
 _WITH_MARKER = "mapreduce.fileoutputcommitter.marksuccessfuljobs"
@@ -126,7 +133,9 @@ class SourceCheckpoint:
         for name in earlier:
             if name not in used[-1:]:
                 folder.delete(name)
-        made = cls(folder, f"{int(time.time()):x}-{uuid4().hex[:8]}")
+        # The last name of all, also within a second, and if the clock has been set back.
+        number = max([int(time.time()), *(_number_of(name) + 1 for name in earlier)])
+        made = cls(folder, f"{number:x}-{uuid4().hex[:8]}")
         made._folder.create(_SPOOL)
         return made
 

@@ -137,6 +137,22 @@ def test_subjects_ids_and_caching(stub: StubRegistry) -> None:
         assert subject in stub.subjects
 
 
+def test_the_subject_of_a_record_without_a_name(stub: StubRegistry) -> None:
+    converter = made(stub, value_subject_name_strategy="RecordNameStrategy")
+    schema = Schema(Type.STRUCT, fields=(Field("n", INT32_SCHEMA),))
+    data = converter.from_connect("t", schema, {"n": 1})
+    assert list(stub.subjects) == ["io.confluent.connect.avro.ConnectDefault"]
+    assert converter.to_connect("t", data) == (schema.replace(version=1), {"n": 1})
+
+
+def test_a_schema_that_may_be_registered_is_written(stub: StubRegistry) -> None:
+    """As in Confluent's converters, `use.latest.version` and `use.schema.id` apply to auto.register.schemas=false."""
+    stub.add("t-value", "long")
+    for option in ({"use_latest_version": "true"}, {"use_schema_id": "1"}):
+        data = made(stub, **option).from_connect("t", STRING_SCHEMA, "a")
+        assert data == b"\0\0\0\0\2\2a"
+
+
 def test_nulls_and_values_without_a_schema(stub: StubRegistry) -> None:
     converter = made(stub)
     assert converter.to_connect("t", None) == (None, None)
@@ -212,14 +228,16 @@ def test_enums_and_the_latest_schema(stub: StubRegistry) -> None:
     assert isinstance(enum, Schema)
     data = made(stub, enhanced_avro_schema_support="true").from_connect("t", enum, "B")
     assert json.loads(stub.schemas[0]["schema"]) == {
-        "type": "enum", "name": "E", "symbols": ["A", "B"]
+        "type": "enum", "name": "E", "symbols": ["A", "B"],
+        "connect.name": "E", "connect.parameters": dict(enum.parameters),
     }  # fmt: skip
     assert made(stub).to_connect("t", data) == (enum.replace(version=1), "B")
     wider = {"type": "record", "name": "Order", "namespace": "com.x", "fields": [
         {"name": "n", "type": "long"}, {"name": "more", "type": "string", "default": "x"},
     ]}  # fmt: skip
     number = stub.add("l-value", wider)
-    data = made(stub, use_latest_version="true").from_connect("l", record(("n", INT32_SCHEMA)), {"n": 1}) or b""
+    latest = made(stub, auto_register_schemas="false", use_latest_version="true")
+    data = latest.from_connect("l", record(("n", INT32_SCHEMA)), {"n": 1}) or b""
     assert (data[4], made(stub).to_connect("l", data)[1]) == (number, {"n": 1, "more": "x"})
 
 

@@ -57,6 +57,19 @@ def test_whole_numbers_are_defaults_of_floats(kind: Any) -> None:
     assert encoder.write({"f": 1}).startswith(b"\x02")
 
 
+@pytest.mark.parametrize("default", [float("inf"), float("-inf"), float("nan")])
+@pytest.mark.parametrize("optional", [False, True])
+def test_defaults_that_are_not_finite(default: float, optional: bool) -> None:
+    """Null, as JSON has no such numbers, would not be a valid default."""
+    schema = FLOAT64_SCHEMA.replace(default=default, optional=optional)
+    record = Schema(Type.STRUCT, name="R", fields=(Field("f", schema),))
+    form, native = _format(), _format().native(Schema(Type.STRUCT, name="R", fields=(Field("f", schema),)))
+    assert json.loads(native.text)["fields"][0]["default"] in ("NaN", "Infinity", "-Infinity")
+    decoder = form.decoder(RegisteredSchema(SchemaId(1), native.text, {}), ())
+    assert str(_field(decoder).default) == str(default)
+    assert str(decoder.read(form.encoder(record, native, None).write({}))["f"]) == str(default)
+
+
 @pytest.mark.parametrize(
     ("kind", "default"), [("int", "x"), ({"type": "enum", "name": "E", "symbols": ["A"]}, 7), ("bytes", 5)]
 )

@@ -269,12 +269,12 @@ def test_the_latest_schema(stub: StubRegistry) -> None:
     schema = record(("n", INT32_SCHEMA))
     stub.add("t-value", 'syntax = "proto3"; package com.x; message A {} message Order { string m = 2; int32 n = 1; }',
              kind="PROTOBUF")  # fmt: skip
-    data = made(stub, use_latest_version="true").from_connect("t", schema, {"n": 5})
+    data = made(stub, auto_register_schemas="false", use_latest_version="true").from_connect("t", schema, {"n": 5})
     assert data == b"\x00\x00\x00\x00\x01\x02\x02\x08\x05"
-    assert made(stub, use_schema_id="1").from_connect("other", schema, {"n": 5}) == data
+    assert made(stub, auto_register_schemas="false", use_schema_id="1").from_connect("other", schema, {"n": 5}) == data
     stub.add("u-value", 'syntax = "proto3"; package com.x; message Order { int32 n = 2; }', kind="PROTOBUF")
     with pytest.raises(DataError, match=r"n = 1 of com\.x\.Order does not fit the schema in the registry"):
-        made(stub, use_latest_version="true").from_connect("u", schema, {"n": 5})
+        made(stub, auto_register_schemas="false", use_latest_version="true").from_connect("u", schema, {"n": 5})
 
 
 def test_records_that_cannot_be_converted(stub: StubRegistry) -> None:

@@ -110,7 +110,7 @@ def test_subjects_and_normal_forms(stub: StubRegistry, kind: type[RegistryConver
     assert set(stub.subjects) == {"com.x.Order", "t-com.x.Order"}
     made(kind, stub, normalize_schemas="true").from_connect("n", ORDER, {"id": 5})
     assert stub.requests[-1] == "POST /subjects/n-value/versions?normalize=true"
-    made(kind, stub, use_schema_id="1").from_connect("t", ORDER, {"id": 5})
+    made(kind, stub, auto_register_schemas="false", use_schema_id="1").from_connect("t", ORDER, {"id": 5})
     assert stub.requests[-1] == "GET /schemas/ids/1"
 
 

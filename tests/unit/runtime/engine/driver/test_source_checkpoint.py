@@ -140,11 +140,14 @@ def test_a_position_that_the_checkpoint_does_not_have_is_refused(tmp_path: Path)
         SourceCheckpoint.open(_folder(tmp_path), "other")
 
 
-def test_a_reset_keeps_only_the_last_checkpoint_that_was_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("step", [1, 0, -3600])  # seconds; negative if the clock is set back
+def test_a_reset_keeps_only_the_last_checkpoint_that_was_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
     names = []
     for number in range(4):
         with monkeypatch.context() as patched:
-            patched.setattr(time, "time", lambda number=number: 1_000_000_000 + number)
+            patched.setattr(time, "time", lambda number=number: 1_800_000_000 + step * number)
             made = SourceCheckpoint.create(_folder(tmp_path))
         if number < 2:
             made.mark_committed()

@@ -13,6 +13,7 @@ from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.driver_keeper import DriverKeeper, reason_of
 from runtime.system.scheduling import MAX_STRETCH, Delay
 from tests.support.engine.starvation import Starved
+from tests.support.waiting import until
 
 TIMEOUT = 0.4
 
@@ -55,6 +56,18 @@ async def test_each_driver_has_more_time_than_the_one_before(tmp_path: Path, cap
 
 async def test_a_driver_that_waits_for_a_processor_has_more_time(tmp_path: Path) -> None:
     assert await seconds_until_end(tmp_path, 1, Starved) > TIMEOUT * MAX_STRETCH
+
+
+async def test_an_archive_that_cannot_be_recorded_changes_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As on a full disk, or at a limit of processes."""
+    keeper = DriverKeeper(EngineSettings(slots=1), str(tmp_path / "missing"), ignore, ignore, ignore)
+    keeper._report({"op": "ready", "version": "4", "seconds": 1.0, "archive": False})
+    keeper.record_archive()
+    await until(lambda: "cannot be recorded: [Errno 2] No such file" in caplog.text)
+    keeper.close()
+    await keeper.run()
 
 
 def test_the_reason_of_an_end_is_the_error_before_the_warnings_of_the_jvm() -> None:

@@ -89,6 +89,20 @@ async def test_a_task_that_has_run_for_long_enough_has_all_attempts_again(make: 
     await runs(rig, times=4)
 
 
+@pytest.mark.parametrize("skew", [-3600.0, 3600.0])
+async def test_a_restart_is_due_in_time_if_the_clock_is_set(make: Make, skew: float) -> None:
+    rig = await make(headrace_restart_attempts="2", headrace_restart_delay_ms="50", headrace_restart_reset_ms="600000")
+    await rig.create("a")
+    await runs(rig)
+    fail(rig)
+    rig.skew = skew
+    await runs(rig, times=2)
+    rig.skew = 2 * skew
+    fail(rig)
+    await runs(rig, times=3)
+    assert history(rig) == [(2, True), (1, True)], "the task has not run for ten minutes"
+
+
 async def test_errors_of_the_configuration_are_not_followed_by_a_restart(make: Make) -> None:
     rig = await make(headrace_restart_attempts="-1")
     await rig.create("a")

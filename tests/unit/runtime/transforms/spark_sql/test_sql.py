@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
+import resource
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from decimal import Decimal
@@ -239,6 +240,29 @@ def test_errors_of_spark(error: Exception, expected: type[Exception], session: S
     session.error = error
     with pytest.raises(expected, match=str(error)):
         derive(batch())
+
+
+def test_a_full_disk_is_not_an_error_of_records(session: Session) -> None:
+    """They would be lost where errors are tolerated."""
+    session.prepared = prepared(("id", "id"))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(SparkBusyError, match=r"cannot be stored in .*File too large") as raised:
+            derive(batch())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not raised.value.tolerable
+
+
+def test_a_limit_of_threads_is_not_an_error_of_records(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    def send(make: Callable[[], Mapping[str, Any]]) -> Future[Any]:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(session, "send", send)
+    with pytest.raises(SparkBusyError, match="cannot be sent to Spark: can't start new thread") as raised:
+        derive(batch())
+    assert not raised.value.tolerable and session.closed == 1
 
 
 def test_a_query_that_does_not_fit_is_an_error_of_the_record(session: Session) -> None:

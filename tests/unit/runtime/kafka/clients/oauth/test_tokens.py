@@ -113,6 +113,17 @@ def test_a_token_is_renewed_before_it_expires_and_outlives_a_failure(endpoint: T
     assert len(endpoint.requests) == 3
 
 
+def test_a_failure_is_not_repeated_for_an_hour_if_the_clock_is_set_back(endpoint: TokenEndpoint) -> None:
+    clock = Clock()
+    cache = TokenCache(oauth(java(endpoint.url, **credentials())), clock)
+    endpoint.failures = [401]
+    for _ in range(2):
+        with pytest.raises(TokenRefused):
+            cache.get()
+    clock.ahead = -3600
+    assert cache.get().principal == "ann"
+
+
 def test_errors_of_the_endpoint_are_retried(endpoint: TokenEndpoint) -> None:
     endpoint.failures = [503, 503]
     assert token(java(endpoint.url, **credentials())).principal == "ann"
