@@ -42,10 +42,11 @@ from tui.client.responses import (
     WorkersResponse,
 )
 from tui.client.versions import Feature
-from tui.errors import NO_WORKER, Conflict, HeadraceError, Refused, Unsupported
+from tui.errors import NO_WORKER, Conflict, HeadraceError, NotFound, Refused, Unsupported, may_have_arrived
 from tui.scrubbing import without_user
 
 EXPANDED_LIST = "/connectors?expand=status&expand=info"
+MAY_BE_DONE = "the change may have taken effect"
 REBALANCE_WAITS = (0.25, 0.5, 1.0, 2.0, 4.0)  # seconds before each further try of a 409 that passes by itself
 
 
@@ -339,14 +340,23 @@ class Connect:
         feature: Feature | None = None,
     ) -> Json:
         """Sends a call. Raises Unsupported if it is refused since the worker's version lacks the feature."""
+        call = ApiCall(method, path, body, origin.headers)
         try:
-            return await self._settled(ApiCall(method, path, body, origin.headers))
-        except Refused as error:
-            if feature is not None and _is_unknown(error):
-                await self.require(feature)
-            if error.advice == NO_WORKER and path != "/" and (version := await self._known_version()):
-                error.advice = f"this worker, version {version}, does not know the request"
+            return await self._settled(call)
+        except HeadraceError as error:
+            if call.changes and may_have_arrived(error):
+                error.advice = MAY_BE_DONE
+            elif isinstance(error, Refused):
+                await self._explain(error, path, feature)
             raise
+
+    async def _explain(self, error: Refused, path: str, feature: Feature | None) -> None:
+        """Raises Unsupported, or adds the version of a worker that does not know the path."""
+        if feature is not None and _is_unknown(error):
+            await self.require(feature)
+        is_unknown_path = isinstance(error, NotFound) and error.advice == NO_WORKER and path != "/"
+        if is_unknown_path and (version := await self._known_version()):
+            error.advice = f"this worker, version {version}, does not know the request"
 
     async def _settled(self, call: ApiCall) -> Json:
         """Sends a call. A temporary conflict is retried a limited number of times, with a notice for each."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tui.commands.context import CommandTerminal
@@ -71,6 +72,36 @@ def failed_outcome(name: str, error: HeadraceError) -> TargetOutcome:
 async def for_each(names: Iterable[str], act: Callable[[str], Awaitable[TargetOutcome]]) -> Result:
     """Runs the action for each target. Continues after an error, unless the cluster is unreachable."""
     outcomes: list[TargetOutcome] = []
+    await _each(names, act, outcomes)
+    return confirmation(outcomes)
+
+
+async def change_each(names: Iterable[str], act: Callable[[str], Awaitable[TargetOutcome]]) -> Result:
+    """`for_each` for changes. An interrupt gets a note for each target, which the script prints."""
+    targets, outcomes = list(names), list[TargetOutcome]()
+    with noted_on_interrupt(outcomes, targets):
+        await _each(targets, act, outcomes)
+    return confirmation(outcomes)
+
+
+@contextmanager
+def noted_on_interrupt(outcomes: Sequence[TargetOutcome], targets: Sequence[str] = ()) -> Iterator[None]:
+    """Adds the outcomes until then to ^C and SIGTERM, and the targets that have none."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit) as interrupt:
+        for outcome in outcomes:
+            interrupt.add_note(f"{outcome.name}: {outcome.message}")
+        if left := targets[len(outcomes) :]:
+            interrupt.add_note(f"{left[0]}: interrupted; the change may have taken effect")
+        if len(left) > 1:
+            interrupt.add_note(f"not tried: {', '.join(left[1:])}")
+        raise
+
+
+async def _each(
+    names: Iterable[str], act: Callable[[str], Awaitable[TargetOutcome]], outcomes: list[TargetOutcome]
+) -> None:
     down: Unreachable | None = None
     for name in names:
         if down is not None:
@@ -81,7 +112,6 @@ async def for_each(names: Iterable[str], act: Callable[[str], Awaitable[TargetOu
         except HeadraceError as error:
             down = error if isinstance(error, Unreachable) else None
             outcomes.append(failed_outcome(name, error))
-    return confirmation(outcomes)
 
 
 def require_confirmation(terminal: CommandTerminal, yes: bool, verb: str, names: Sequence[str]) -> None:

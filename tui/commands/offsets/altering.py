@@ -32,7 +32,7 @@ from tui.commands.offsets.changing import (
     unchanged_text,
 )
 from tui.commands.result import Result, TargetOutcome, confirmation
-from tui.commands.targets import failed_outcome, for_each, require_confirmation, select_names, selector
+from tui.commands.targets import change_each, failed_outcome, for_each, require_confirmation, select_names, selector
 from tui.offsets.bounds import is_negative
 from tui.offsets.changes import OffsetChange
 from tui.offsets.plan import OffsetsNotApplied, PlanAction
@@ -206,7 +206,7 @@ class DeleteOffsets(ChangingCommand):
         async def act(name: str) -> TargetOutcome:
             return await reset(context, name, PlanAction.RESET, stop=self.stop, why=self.reason)
 
-        return await for_each(names, act)
+        return await change_each(names, act)
 
     async def _would(self, cluster: CommandCluster, name: str) -> TargetOutcome:
         await require_changeable(cluster, name, self.stop)
