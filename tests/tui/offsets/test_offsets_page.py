@@ -224,3 +224,40 @@ async def test_start_over_keeps_the_text_until_the_offsets_have_been_read() -> N
         await seen.press("escape")
         await seen.sees("the text is kept; e continues editing")
         assert '"kafka_offset": 2}' in editor.text
+
+
+async def test_an_editor_opened_again_while_its_change_is_applied_loses_no_edit() -> None:
+    some = answers(10, state="STOPPED") | {"/connectors/one/offsets": at(10)}
+    some["PATCH /connectors/one/offsets"] = HANG
+    async with stub_worker(some) as worker, console(worker.url) as seen:
+        await opened(seen)
+        pane = seen.home.view.offsets
+        await seen.press("e", "backspace", "5", "ctrl+s")
+        await seen.confirm("y")
+        await worker.received("PATCH", "/connectors/one/offsets")
+        await seen.press("escape", "e", "7")
+        assert pane.editor.read_only and pane.drafts["one"].review().changes[0].after == {"kafka_offset": 15}
+        await seen.sees("is being applied")
+        await seen.press("escape")
+        assert not pane.is_editing
+
+
+async def test_a_config_editor_opened_again_while_its_change_is_applied_loses_no_edit() -> None:
+    some = answers(10) | {"/connectors/one/config": listed("one")["info"]["config"]}
+    some["PUT /connector-plugins/FileStreamSink/config/validate"] = {"error_count": 0, "configs": []}
+    some["PATCH /connectors/one/config"] = HANG
+    async with stub_worker(some) as worker, console(worker.url) as seen:
+        await seen.sees("one", "polling")
+        await seen.go("one")
+        await seen.press("enter", "3", "e")
+        pane = seen.home.view.config
+        await seen.until(lambda: pane.is_editing)
+        pane.editor.load_text(pane.editor.text.replace('"topics": "t"', '"topics": "u"'))
+        await seen.until(lambda: pane.has_unsaved)
+        await seen.press("ctrl+s")
+        await seen.confirm("y")
+        await worker.received("PATCH", "/connectors/one/config")
+        text = pane.editor.text
+        await seen.press("escape", "e", "7")
+        assert pane.is_editing and pane.editor.read_only and pane.editor.text == text
+        await seen.sees("is being applied")
