@@ -216,8 +216,8 @@ class Connect:
 
     async def remove_orphans(self, name: str, group: str | None, origin: RequestOrigin = NO_ORIGIN) -> object:
         """Deletes orphaned offsets of a source, or with `group` those of a sink; Headrace workers only."""
-        query = f"?group={quote(group, safe='')}" if group else ""
-        return await self._send("DELETE", f"/orphaned-offsets/{quote(name, safe='')}{query}", origin=origin)
+        query = f"?group={quoted(group)}" if group else ""
+        return await self._send("DELETE", f"/orphaned-offsets/{quoted(name)}{query}", origin=origin)
 
     async def resolve_offsets(self, name: str, target: Json) -> ResolvedResponse:
         """Resolves a position in a sink's topics; Headrace workers only. Changes nothing."""
@@ -268,7 +268,7 @@ class Connect:
 
     async def reload_plugins(self, plugin: str | None, origin: RequestOrigin = NO_ORIGIN) -> ReloadResponse:
         """Search plugins again on all workers; connectors with changed plugins restart. Headrace workers only."""
-        query = "" if plugin is None else f"?plugin={quote(plugin, safe='')}"
+        query = "" if plugin is None else f"?plugin={quoted(plugin)}"
         path = f"/connector-plugins/reload{query}"
         return await self._checked("POST", path, ReloadResponse, origin=origin)
 
@@ -284,7 +284,7 @@ class Connect:
     async def set_level(self, logger: str, level: str, scope: str = "worker") -> object:
         """The changed loggers for scope `worker`; None for `cluster`, where each worker applies the change itself.
         Workers without KIP-976 ignore the scope and return their changed loggers."""
-        path = f"/admin/loggers/{quote(logger, safe='')}?scope={scope}"
+        path = f"/admin/loggers/{quoted(logger)}?scope={scope}"
         return await self._send("PUT", path, {"level": level}, feature=versions.LOGGERS)
 
     async def metrics(self) -> str:
@@ -303,7 +303,7 @@ class Connect:
 
     async def change_worker(self, worker_id: str, verb: str, origin: RequestOrigin = NO_ORIGIN) -> None:
         """`verb` is cordon, uncordon or drain; Headrace workers only."""
-        await self._send("PUT", f"/workers/{quote(worker_id, safe='')}/{verb}", origin=origin)
+        await self._send("PUT", f"/workers/{quoted(worker_id)}/{verb}", origin=origin)
 
     def lines(self, path: str, lasting: float | None) -> AsyncGenerator[str, None]:
         """The lines of an event stream, for `lasting` seconds or until the stream closes."""
@@ -377,9 +377,14 @@ def _is_unknown(error: Refused) -> bool:
     return error.message.startswith(("HTTP 404", "HTTP 405")) or "Unrecognized field" in error.message
 
 
+def quoted(text: str) -> str:
+    """The text as a part of a path. Bytes of the command line that the locale cannot decode are sent as they are."""
+    return quote(text.encode("utf-8", "surrogateescape"), safe="")
+
+
 def _plugin(name: str, part: str) -> str:
-    return f"/connector-plugins/{quote(name, safe='')}/{part}"
+    return f"/connector-plugins/{quoted(name)}/{part}"
 
 
 def _of(name: str, part: str = "") -> str:
-    return f"/connectors/{quote(name, safe='')}" + (f"/{part}" if part else "")
+    return f"/connectors/{quoted(name)}" + (f"/{part}" if part else "")

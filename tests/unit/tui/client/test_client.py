@@ -38,6 +38,7 @@ NAME_EXISTS = Conflict("Connector a already exists", 409)
         ("a/b", "a%2Fb"),
         ("[/oops]", "%5B%2Foops%5D"),
         ("grün+?#%", "gr%C3%BCn%2B%3F%23%25"),
+        (b"gr\xc3\xbcn".decode("ascii", "surrogateescape"), "gr%C3%BCn"),  # of a command line with LC_ALL=C
     ],
 )
 def test_names_are_quoted(name: str, path: str) -> None:
