@@ -14,7 +14,9 @@ Json = Any
 def key(partition: Json) -> str:
     """A key that is equal for equal partitions, whatever the order of fields; a sink's partition may be text."""
     if isinstance(partition, dict) and "kafka_topic" in partition and "kafka_partition" in partition:
-        return f"kafka {partition['kafka_topic']} {partition['kafka_partition']}"
+        number = partition["kafka_partition"]
+        is_text = isinstance(number, str) and number.isascii() and number.isdecimal()
+        return f"kafka {partition['kafka_topic']} {int(number) if is_text else number}"
     return json.dumps(partition, sort_keys=True, ensure_ascii=False)
 
 
