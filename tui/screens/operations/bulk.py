@@ -28,6 +28,7 @@ class BulkTarget:
 
     name: str
     left_out: str = ""
+    is_sent: bool = False  # or being sent
     operation: Operation | None = None
     action: ConnectorAction | None = None  # instead of that of the whole operation
 
@@ -51,7 +52,9 @@ class BulkTarget:
     def word(self) -> str:
         if self.operation is not None:
             return self.operation.phase.value
-        return WAITING if not self.left_out else "left out"
+        if self.left_out:
+            return "left out"
+        return Phase.REQUESTED.value if self.is_sent else WAITING
 
     @property
     def message(self) -> str:
@@ -98,6 +101,8 @@ class BulkOperation:
             elif why := (target.action or self.action).needs(now):
                 target.left_out = why
             else:
+                target.is_sent = True
+                self.changed()
                 target.operation = await self.act(target.action or self.action, now)
                 # If the cluster is unreachable for one request, the others are not sent; they wait for a retry.
                 self._down = self._down or isinstance(target.operation.error, Unreachable)
@@ -124,7 +129,7 @@ class BulkOperation:
 
     @property
     def can_be_cancelled(self) -> bool:
-        return not self.cancelled and any(not target.left_out and target.operation is None for target in self.targets)
+        return not self.cancelled and any(not target.left_out and not target.is_sent for target in self.targets)
 
     def lines(self) -> list[str]:
         """The script lines that do the same: one for all connectors, and one for each task."""

@@ -1,0 +1,42 @@
+"""The report of a bulk operation while its requests are under way."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.unit.tui.screens.builders import connector
+from tui.model import Connector
+from tui.screens.operations.actions import ACTIONS, ConnectorAction
+from tui.screens.operations.bulk import MAX_REQUESTS, BulkOperation, chosen
+from tui.screens.services.operations import Operation, Operations
+
+
+async def test_requests_that_were_sent_do_not_wait_and_cannot_be_cancelled() -> None:
+    """They may have taken effect already."""
+    connectors = [connector(f"c{number}") for number in range(MAX_REQUESTS + 2)]
+    operations, response = Operations(lambda operation: None), asyncio.Event()
+    summaries: list[str] = []
+
+    async def act(action: ConnectorAction, target: Connector) -> Operation:
+        operation = operations.begin(action.name, target.name, doing=action.doing)
+        await response.wait()
+        operations.done(operation, "stopped")
+        return operation
+
+    by_name = {target.name: target for target in connectors}
+    bulk = BulkOperation(
+        ACTIONS["stop"],
+        chosen(ACTIONS["stop"], connectors, operations.pending),
+        act,
+        by_name.get,
+        lambda: summaries.append(bulk.summary()),
+    )
+    running = asyncio.create_task(bulk.run())
+    while len(operations.log) < MAX_REQUESTS:
+        await asyncio.sleep(0)
+    assert summaries[-1] == "stop 6 connectors: 4 requested, 2 waiting" and bulk.can_be_cancelled
+    bulk.cancel()
+    assert not bulk.can_be_cancelled
+    response.set()
+    await running
+    assert bulk.summary() == "stop 6 connectors: 4 observed, 2 left out"
