@@ -14,11 +14,12 @@ from tui.screens.services.operations import Operation, Operations
 async def test_requests_that_were_sent_do_not_wait_and_cannot_be_cancelled() -> None:
     """They may have taken effect already."""
     connectors = [connector(f"c{number}") for number in range(MAX_REQUESTS + 2)]
-    operations, response = Operations(lambda operation: None), asyncio.Event()
+    operations, response, sent = Operations(lambda operation: None), asyncio.Event(), asyncio.Semaphore(0)
     summaries: list[str] = []
 
     async def act(action: ConnectorAction, target: Connector) -> Operation:
         operation = operations.begin(action.name, target.name, doing=action.doing)
+        sent.release()
         await response.wait()
         operations.done(operation, "stopped")
         return operation
@@ -32,8 +33,8 @@ async def test_requests_that_were_sent_do_not_wait_and_cannot_be_cancelled() -> 
         lambda: summaries.append(bulk.summary()),
     )
     running = asyncio.create_task(bulk.run())
-    while len(operations.log) < MAX_REQUESTS:
-        await asyncio.sleep(0)
+    for _ in range(MAX_REQUESTS):
+        await sent.acquire()
     assert summaries[-1] == "stop 6 connectors: 4 requested, 2 waiting" and bulk.can_be_cancelled
     bulk.cancel()
     assert not bulk.can_be_cancelled
