@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from glob import escape
 from typing import TYPE_CHECKING
 
 from tui.commands.context import CommandTerminal
@@ -13,6 +14,7 @@ from tui.patterns import Pattern
 
 if TYPE_CHECKING:
     from tui.client.client import Connect
+    from tui.commands.base import Command
 
 
 def is_glob(pattern: str) -> bool:
@@ -49,6 +51,14 @@ async def select_names(connect: Connect, patterns: Sequence[str], regex: bool = 
             raise NotFound(f"no connector matches {pattern}", 404)
         selected.update(dict.fromkeys(hits or [pattern]))
     return list(selected)
+
+
+def pinned(command: Command, shown: Result) -> Command:
+    """The command for the connectors that its dry run has shown, whichever its patterns match by now."""
+    if not command.selects:
+        return command
+    names = tuple(dict.fromkeys(escape(outcome.name) for outcome in shown.outcomes))
+    return type(command)(**{**command.values, "names": names, "regex": False})
 
 
 async def dry_run_existing(connect: Connect, names: Sequence[str], would: str) -> Result:

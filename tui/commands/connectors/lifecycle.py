@@ -19,6 +19,7 @@ class _EachConnector(ChangingCommand):
     """One request per connector. `done` is the message of a success."""
 
     done = ""
+    selects = True
     goal: ClassVar[str] = ""  # the state that the request leads to; empty if none is waited for
 
     names = positionals("NAME", "connectors; globs are allowed")

@@ -20,7 +20,7 @@ class PatchConnector(ChangingCommand):
     """Set or remove keys of connectors' configs. Other keys are not changed."""
 
     verb = "patch connector"
-    danger = Danger.ASK
+    danger, selects = Danger.ASK, True
 
     names = positionals("NAME", "connectors; globs are allowed")
     regex = regex_flag()

@@ -187,7 +187,7 @@ class DeleteOffsets(ChangingCommand):
     """Reset all offsets of stopped connectors, which then start as if newly created."""
 
     verb = "delete offsets"
-    danger = Danger.NAME
+    danger, selects = Danger.NAME, True
     needs = ALTER_OFFSETS
 
     names = positionals("NAME", "connectors; globs are allowed")

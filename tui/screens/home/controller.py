@@ -11,6 +11,7 @@ from textual.content import Content
 
 from tui.commands.base import Command, Danger
 from tui.commands.result import Result
+from tui.commands.targets import pinned
 from tui.errors import HeadraceError, error_line
 from tui.goals import described
 from tui.model import Connector
@@ -116,9 +117,10 @@ class HomeController:
 
     async def _run(self, command: Command, line: str) -> None:
         if command.danger and not command.values.get("dry_run"):  # --yes is for scripts
-            dialog = await self._preview(command, line)
-            if dialog is None or not await self.agreed(self.put(dialog), line):
+            shown = await self.runner.preview(command)
+            if shown is None or not await self.agreed(self.put(_typed_question(command, line, shown)), line):
                 return
+            command = pinned(command, shown)
         result = await self.runner.run(command, line)
         if not command.changes:  # a change is an operation, which reports its own result
             self.home.settle()
@@ -138,19 +140,6 @@ class HomeController:
                 texts = ", ".join(f"{text.kind} of {text.name}" for text in left)
                 text = f"not applied when a console ended: {texts}; the editor has the text"
                 self.home.report(text, "warn")
-
-    async def _preview(self, command: Command, line: str) -> Dialog | None:
-        """The question with all targets; if there are several, their number has to be typed."""
-        preview = await self.runner.preview(command)
-        if preview is None:
-            return None
-        count = len({outcome.name for outcome in preview.outcomes})
-        if count > 1:
-            title, name = f"{line}: {count} {command.noun}s; type {count} to continue", str(count)
-        else:
-            named = command.danger is Danger.NAME and preview.outcomes
-            title, name = line, preview.outcomes[0].name if named else ""
-        return Dialog(title, reading.of_result(preview, wide=False), command.verb.split()[0], name=name)
 
     async def _show(self, command: Command, line: str, result: Result) -> None:
         form = command.values.get("output") or ""
@@ -199,3 +188,14 @@ class HomeController:
     def _leave(self) -> None:
         program.of(self.home).discard_texts()
         self.home.app.exit(0)
+
+
+def _typed_question(command: Command, line: str, shown: Result) -> Dialog:
+    """The question with all targets of the dry run; if there are several, their number has to be typed."""
+    count = len({outcome.name for outcome in shown.outcomes})
+    if count > 1:
+        title, name = f"{line}: {count} {command.noun}s; type {count} to continue", str(count)
+    else:
+        named = command.danger is Danger.NAME and shown.outcomes
+        title, name = line, shown.outcomes[0].name if named else ""
+    return Dialog(title, reading.of_result(shown, wide=False), command.verb.split()[0], name=name)
