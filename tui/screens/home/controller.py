@@ -13,6 +13,7 @@ from tui.commands.base import Command, Danger
 from tui.commands.result import Result
 from tui.commands.targets import pinned
 from tui.errors import HeadraceError, error_line
+from tui.formatting import counted
 from tui.goals import described
 from tui.model import Connector
 from tui.offsets.pending_changes import PendingChange
@@ -21,6 +22,7 @@ from tui.screens.base.dialog import Dialog
 from tui.screens.home.base import HomeBase
 from tui.screens.offsets.interrupted_changes import InterruptedChanges, InterruptedDialog
 from tui.screens.operations.actions import ACTIONS, ConnectorAction, restart_of
+from tui.screens.operations.bulk import BulkOperation
 from tui.screens.operations.operation_runner import OperationRunner, summary
 from tui.screens.services.cluster_services import ClusterServices
 from tui.screens.services.operations import Phase
@@ -37,6 +39,7 @@ class HomeController:
         self.home, self.services, self._prompt_closed = home, services, prompt_closed
         self.runner = OperationRunner(services.connection, home.operations, home.report)
         self.interrupted = InterruptedChanges(services, self._ask_about)
+        self.bulk_operations: list[BulkOperation] = []  # of this session
 
     async def _ask_about(self, intent: PendingChange) -> str:
         return await self.home.app.push_screen_wait(InterruptedDialog(intent))
@@ -171,6 +174,11 @@ class HomeController:
         running = [operation for operation in self.home.operations.open if operation.phase is Phase.REQUESTED]
         return [
             *(f"under way, would be interrupted: {operation.title}" for operation in running),
+            *(
+                f"not sent yet, would not be sent: {bulk.action.name} {counted(bulk.waiting, bulk.noun)}"
+                for bulk in self.bulk_operations
+                if bulk.waiting
+            ),
             *program.of(self.home).unsaved,
         ]
 

@@ -24,20 +24,29 @@ async def test_requests_that_were_sent_do_not_wait_and_cannot_be_cancelled() -> 
         operations.done(operation, "stopped")
         return operation
 
+    def not_sent(action: ConnectorAction, target: Connector, why: str) -> Operation:
+        operation = operations.begin(action.name, target.name, doing=action.doing)
+        operations.failed(operation, why)
+        return operation
+
     by_name = {target.name: target for target in connectors}
     bulk = BulkOperation(
         ACTIONS["stop"],
         chosen(ACTIONS["stop"], connectors, operations.pending),
         act,
+        not_sent,
         by_name.get,
         lambda: summaries.append(bulk.summary()),
     )
     running = asyncio.create_task(bulk.run())
     for _ in range(MAX_REQUESTS):
         await sent.acquire()
-    assert summaries[-1] == "stop 6 connectors: 4 requested, 2 waiting" and bulk.can_be_cancelled
+    assert summaries[-1] == "stop 6 connectors: 4 requested, 2 waiting"
+    assert bulk.can_be_cancelled and bulk.waiting == 2
     bulk.cancel()
     assert not bulk.can_be_cancelled
     response.set()
     await running
-    assert bulk.summary() == "stop 6 connectors: 4 observed, 2 left out"
+    assert bulk.summary() == "stop 6 connectors: 2 failed, 4 observed"
+    assert [operation.last for operation in operations.log[MAX_REQUESTS:]] == ["not sent: cancelled"] * 2
+    assert bulk.retryable == 2 and bulk.waiting == 0
