@@ -26,7 +26,7 @@ class Apply(ChangingCommand):
     """
 
     verb = "apply"
-    danger = Danger.ASK
+    danger, has_plan = Danger.ASK, True
 
     files = options("-f", "--file", metavar="FILE|DIR|-", help="file or folder; can be repeated")
     name = option("-n", "--name", metavar="NAME", help="the connector's name, if the file has none", convert=str)

@@ -28,7 +28,7 @@ class Promote(Command):
     """
 
     verb = "promote connector"
-    danger = Danger.ASK
+    danger, has_plan = Danger.ASK, True
 
     names = positionals("NAME", "connectors of this context; globs are allowed")
     regex = regex_flag()

@@ -120,8 +120,7 @@ class HomeController:
 
     async def _run(self, command: Command, line: str) -> None:
         if command.danger and not command.values.get("dry_run"):  # --yes is for scripts
-            shown = await self.runner.preview(command)
-            if shown is None or not await self.agreed(self.put(_typed_question(command, line, shown)), line):
+            if (shown := await self._confirmed(command, line)) is None:
                 return
             command = pinned(command, shown)
         result = await self.runner.run(command, line)
@@ -130,6 +129,17 @@ class HomeController:
         if result is not None:
             await self._show(command, line, result)
             self._offer_interrupted({outcome.name for outcome in result.outcomes if outcome.failed})
+
+    async def _confirmed(self, command: Command, line: str) -> Result | None:
+        """The dry run that the user has confirmed, None without a confirmation. Asks again if the plan has changed."""
+        shown = await self.runner.preview(command)
+        while shown is not None and await self.agreed(self.put(_typed_question(command, line, shown)), line):
+            before, shown = shown, await self.runner.preview(command) if command.has_plan else shown
+            if shown == before:
+                return shown
+            if shown is not None:
+                self.home.report("the plan has changed since the question, for example by another user", "warn")
+        return None
 
     def _offer_interrupted(self, failed: set[str]) -> None:
         """Asks about changes of offsets that the command left unfinished, once the cluster responds again."""
