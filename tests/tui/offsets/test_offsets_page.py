@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.console.console import Console, console
 from tests.support.servers.stub_worker import HANG, LIST, Raw, listed, stub_worker
+from tui.screens.base.banner import Banner
+from tui.screens.services.operations import Phase
 
 DETAIL = "/connectors/one/offsets?detail=true"
 
@@ -261,3 +263,24 @@ async def test_a_config_editor_opened_again_while_its_change_is_applied_loses_no
         await seen.press("escape", "e", "7")
         assert pane.is_editing and pane.editor.read_only and pane.editor.text == text
         await seen.sees("is being applied")
+
+
+async def test_offsets_that_differ_after_reading_back_are_a_failure_that_a_small_banner_shows() -> None:
+    message = (
+        "The Connect framework-managed offsets for this connector have been altered successfully. However, if this "
+        "connector manages offsets externally, they will need to be manually altered in the system that it uses."
+    )
+    some = answers(10, state="STOPPED") | {"/connectors/one/offsets": at(10)}
+    some["PATCH /connectors/one/offsets"] = {"message": message}
+    async with stub_worker(some) as worker, console(worker.url, 60, 20) as seen:
+        await opened(seen)
+        await seen.press("e", "backspace", "5", "ctrl+s")
+        await seen.confirm("y")
+        await seen.sees("! possible success", "after reading back, 1 offset differs from the request")
+        (operation,) = seen.home.operations.log
+        assert operation.phase is Phase.FAILED
+        assert operation.last == "after reading back, 1 of 1 offsets differ from the request"
+        banner = seen.home.view.offsets.query_one(Banner)
+        assert "requested, but not read back:" not in seen.text
+        banner.scroll_end(animate=False)
+        await seen.sees("requested, but not read back:", "~ t-0 offset 10 → offset 15")

@@ -381,7 +381,7 @@ class ConfigPane(Pane):
             self.check()
 
     def set_banner(self, content: Content | None, kind: str = "") -> None:
-        self.query_one(Banner).put(content, kind)
+        self.query_one(Banner).show(content, kind)
 
     @property
     def has_unsaved(self) -> list[str]:

@@ -144,7 +144,7 @@ class OffsetsPane(Pane):
         super()._fetch_again()
 
     def set_banner(self, content: Content | None, kind: str = "") -> None:
-        self.query_one(Banner).put(content, kind)
+        self.query_one(Banner).show(content, kind)
 
     def read(self) -> None:
         """Reads the offsets, unless a request is already under way: an outage of the brokers delays the response."""

@@ -19,8 +19,8 @@ from tui.widgets.grid import Cell, Grid
 from tui.widgets.text import visible
 
 COLUMNS = (
-    Column("partition", "PARTITION", 24, grows=True),
-    Column("offset", "OFFSET", 20, grows=True),
+    Column("partition", "PARTITION", 24, grows=True, middle=True),
+    Column("offset", "OFFSET", 20, grows=True, middle=True),
     Column("lag", "LAG", 10, rank=1, right=True),
     Column("time", "BEHIND", 9, rank=2, right=True),
 )
