@@ -27,6 +27,12 @@ def local_time(milliseconds: float) -> str:
     return text if at.utcoffset() else text[:-6]
 
 
+def short_time(at: float) -> str:
+    """A local time in seconds since 1970: `14:02:11`, or `11-27 14:02` if it is not of today."""
+    then = time.localtime(at)
+    return time.strftime("%H:%M:%S" if then[:3] == time.localtime(time.time())[:3] else "%m-%d %H:%M", then)
+
+
 def clock_time(at: float, now: float) -> str:
     """A local time in seconds since 1970 with its distance: `12:03:04 (4 min ago)`; of another day, with the date."""
     form = "%H:%M:%S" if now - at < 86_400 else "%Y-%m-%d %H:%M"

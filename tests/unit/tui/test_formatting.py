@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tui.formatting import joined_lines, local_time
+from tui.formatting import joined_lines, local_time, short_time
 from tui.offsets.positions import TimePosition, parse
 from tui.offsets.seek import SeekPlan, SeekRequest
 from tui.screens.offsets.set_by_time import preview
@@ -52,3 +52,12 @@ def test_the_preview_of_a_time_shows_it_in_both_zones(in_zone: Callable[[str], N
     assert text.startswith("to 2026-10-25T02:30:00.000Z, here 2026-10-25 03:30:00.000+01:00: ")
     in_zone("UTC")
     assert preview(SeekPlan((), (), 1), target).plain.startswith("to 2026-10-25T02:30:00.000Z: ")
+
+
+def test_a_time_of_another_day_has_its_date(in_zone: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    in_zone("Europe/Berlin")
+    monkeypatch.setattr(time, "time", lambda: SUMMER_TIME_ENDS / 1000)
+    assert short_time(SUMMER_TIME_ENDS / 1000 - 60) == "02:59:00"
+    assert short_time(SUMMER_TIME_ENDS / 1000 - 86_400) == "10-24 03:00"
+    assert short_time(SUMMER_TIME_ENDS / 1000 - 3 * 3600) == "00:00:00"
+    assert short_time(SUMMER_TIME_ENDS / 1000 - 3 * 3600 - 1) == "10-24 23:59"
