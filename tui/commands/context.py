@@ -158,7 +158,7 @@ class CommandFiles(NamedTuple):
 
     @staticmethod
     def write(path: str, text: str) -> None:
-        """Replaces a file atomically by one that only the user can read, or writes to a device. Raises HeadraceError."""
+        """Replaces a file by one that only the user can read, or writes to a device. Raises HeadraceError."""
         from tui import private_file
 
         try:
