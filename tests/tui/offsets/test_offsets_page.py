@@ -10,6 +10,7 @@ import pytest
 from tests.support.console.console import Console, console
 from tests.support.servers.stub_worker import HANG, LIST, Raw, listed, stub_worker
 from tui.screens.base.banner import Banner
+from tui.screens.base.pane import Note
 from tui.screens.services.operations import Phase
 
 DETAIL = "/connectors/one/offsets?detail=true"
@@ -284,3 +285,20 @@ async def test_offsets_that_differ_after_reading_back_are_a_failure_that_a_small
         assert "requested, but not read back:" not in seen.text
         banner.scroll_end(animate=False)
         await seen.sees("requested, but not read back:", "~ t-0 offset 10 → offset 15")
+
+
+async def test_a_partition_that_the_table_cuts_is_shown_in_full() -> None:
+    paths = [f"/data/{'d' * 90}/file-{number}.csv" for number in range(2)]
+    some = answers(10, state="STOPPED")
+    some[DETAIL] = {"offsets": [{"partition": {"path": path}, "offset": {"pos": 1}} for path in paths]}
+    async with stub_worker(some) as worker, console(worker.url) as seen:
+        await seen.sees("one", "polling")
+        await seen.go("one")
+        await seen.press("enter", "5")
+        await seen.until(lambda: paths[0] in "".join(seen.text.split()), "the first partition")
+        await seen.press("down")
+        await seen.until(lambda: paths[1] in "".join(seen.text.split()), "the second one")
+        worker.answers[DETAIL] = at(10)
+        await seen.press("f5")
+        await seen.sees("t-0")
+        assert not seen.home.view.offsets.reading.query_one(Note).display, "nothing is cut"
