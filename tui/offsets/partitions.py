@@ -9,6 +9,7 @@ from typing import Any
 from tui.model import Certainty, Connector, Offset, Verdict
 
 Json = Any
+MAX_DIGITS = 100  # of a number as text: Python converts at most 4,300
 
 
 def key(partition: Json) -> str:
@@ -16,7 +17,7 @@ def key(partition: Json) -> str:
     if isinstance(partition, dict) and "kafka_topic" in partition and "kafka_partition" in partition:
         number = partition["kafka_partition"]
         is_text = isinstance(number, str) and number.isascii() and number.isdecimal()
-        return f"kafka {partition['kafka_topic']} {int(number) if is_text else number}"
+        return f"kafka {partition['kafka_topic']} {(number.lstrip('0') or '0') if is_text else number}"
     return json.dumps(partition, sort_keys=True, ensure_ascii=False)
 
 
