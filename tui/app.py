@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tui.screens.base.shown import ShownContents
     from tui.screens.palette.matching import PaletteEntry
 
+LEFT = 1  # button of the mouse
 QUESTION_DELAY = 0.25  # seconds
 
 
@@ -209,11 +210,11 @@ class HeadraceApp(App[int]):
 
     async def on_event(self, event: events.Event) -> None:
         """Keys wait until the screen has started and the key before has taken effect. A key shows that someone is
-        looking."""
+        looking. Other buttons of the mouse than the left one have no effect."""
         if isinstance(event, events.Key) and not event.is_forwarded:
             self.home.nudge()
             await self._early_keys.handle(event)
-        else:
+        elif not (isinstance(event, events.MouseDown | events.MouseUp) and event.button != LEFT):
             await super().on_event(event)
 
     def on_screen_started(self) -> None:

@@ -118,6 +118,13 @@ class MalformedResponse(ServerError):
         super().__init__(message, status, advice)
 
 
+def may_have_arrived(error: HeadraceError) -> bool:
+    """Whether the worker may have carried out a request that failed with this error: its response was lost."""
+    if isinstance(error, ServerError):
+        return isinstance(error, MalformedResponse) or error.status in (502, 503, 504)
+    return error.sent if isinstance(error, Unreachable) else isinstance(error, TimedOut)
+
+
 def error_line(error: Exception) -> str:
     """The error on one line. An exception that is not a HeadraceError is reported as an internal error."""
     text = str(error) if isinstance(error, HeadraceError) else f"internal error: {error!r}"

@@ -19,6 +19,20 @@ def utc_time(milliseconds: float) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 
+def local_time(milliseconds: float) -> str:
+    """A local time, with its zone unless that is UTC: `2026-11-24 08:05:09.123+01:00`. As a position it is the same
+    time."""
+    at = datetime.fromtimestamp(milliseconds / 1000, UTC).astimezone()
+    text = at.isoformat(" ", "milliseconds")
+    return text if at.utcoffset() else text[:-6]
+
+
+def short_time(at: float) -> str:
+    """A local time in seconds since 1970: `14:02:11`, or `11-27 14:02` if it is not of today."""
+    then = time.localtime(at)
+    return time.strftime("%H:%M:%S" if then[:3] == time.localtime(time.time())[:3] else "%m-%d %H:%M", then)
+
+
 def clock_time(at: float, now: float) -> str:
     """A local time in seconds since 1970 with its distance: `12:03:04 (4 min ago)`; of another day, with the date."""
     form = "%H:%M:%S" if now - at < 86_400 else "%Y-%m-%d %H:%M"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,8 +14,9 @@ def write(path: Path, text: str) -> None:
     Raises OSError.
     """
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.truncate()
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # not a device or a pipe
+            os.fchmod(file.fileno(), 0o600)
+            file.truncate()
         file.write(text)
 
 
@@ -39,6 +41,20 @@ def replace(path: Path, text: str, durable: bool = True) -> None:
         with suppress(OSError):  # it may hold secrets
             draft.unlink(missing_ok=True)
         raise
+
+
+def save(path: Path, text: str) -> None:
+    """As `replace` for a file that the user names; devices and pipes, such as `/dev/stdout`, stay what they are.
+
+    Raises OSError.
+    """
+    is_device = str(path.parent) in ("/dev", "/dev/fd", "/proc/self/fd") or (path.exists() and not path.is_file())
+    if not is_device:
+        replace(path, text)
+        return
+    number = os.open(path, os.O_WRONLY | os.O_APPEND)
+    with os.fdopen(number, "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.write(text)
 
 
 def store(path: Path, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from math import isfinite
 from pathlib import Path
 from typing import IO, Any, AnyStr
 
@@ -35,10 +36,26 @@ def _limited(file: IO[AnyStr], name: str, most: int) -> AnyStr:
 
 
 def parse_json(text: str, where: str, advice: str = "") -> Any:
-    """The JSON value; `where` names its source in the UsageError."""
+    """The JSON value; `where` names its source in the UsageError. Numbers that JSON does not have, and keys that occur
+    twice, of which one would be lost, are errors."""
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
     except ValueError as error:
-        raise UsageError(f"{where} is not JSON: {error}", advice) from None
+        raise UsageError(f"{where}: not JSON: {error}", advice) from None
     except RecursionError:
-        raise UsageError(f"{where} is not valid: JSON nested too deeply", advice) from None
+        raise UsageError(f"{where}: JSON nested too deeply", advice) from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        twice = next(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
+        raise ValueError(f'the key "{twice}" occurs twice in an object')
+    return members
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not isfinite(number):
+        raise ValueError(f"{text} is not a number that JSON can represent")
+    return number

@@ -48,7 +48,8 @@ async def test_bulk_screens(size: tuple[int, int]) -> None:
         await same(seen, "bulk-question")
         await seen.press("escape")
         assert home.services is not None
-        bulk = BulkOperation(ACTIONS["stop"], targets, home.controller.runner.act, home.snapshot_of, lambda: None)
+        runner = home.controller.runner
+        bulk = BulkOperation(ACTIONS["stop"], targets, runner.act, runner.not_sent, home.snapshot_of, lambda: None)
         await bulk.run()  # a recording refuses every change
         seen.app.push_screen(BulkScreen(bulk, lambda again: None))
         await same(seen, "bulk-results")

@@ -16,7 +16,7 @@ from tui import model
 from tui.backup.plan import RestoreAction, RestoreStep, offset_differences
 from tui.client.client import Connect
 from tui.config import creating
-from tui.errors import HeadraceError, NotFound, TimedOut
+from tui.errors import HeadraceError, NotFound, TimedOut, may_have_arrived
 from tui.formatting import counted
 from tui.offsets import partitions
 from tui.offsets.change_store import ChangeStore
@@ -25,7 +25,7 @@ from tui.offsets.plan import OffsetPlan
 from tui.offsets.retry import Clock, Report
 
 T = TypeVar("T")
-_AGAIN = "the connector is STOPPED; run the restore again once the cause is removed"
+_AGAIN = "run the restore again once the cause is removed"
 
 
 class ConnectorRestore(NamedTuple):
@@ -121,5 +121,6 @@ async def _advised(call: Awaitable[T]) -> T:
     try:
         return await call
     except HeadraceError as error:
-        error.advice = f"{error.advice}; {_AGAIN}" if error.advice else _AGAIN
+        state = "" if may_have_arrived(error) else "the connector is STOPPED"  # it may have been resumed
+        error.advice = "; ".join(filter(None, [error.advice, state, _AGAIN]))
         raise

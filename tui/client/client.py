@@ -42,10 +42,11 @@ from tui.client.responses import (
     WorkersResponse,
 )
 from tui.client.versions import Feature
-from tui.errors import NO_WORKER, Conflict, HeadraceError, Refused, Unsupported
+from tui.errors import NO_WORKER, Conflict, HeadraceError, NotFound, Refused, Unsupported, may_have_arrived
 from tui.scrubbing import without_user
 
 EXPANDED_LIST = "/connectors?expand=status&expand=info"
+MAY_BE_DONE = "the change may have taken effect"
 REBALANCE_WAITS = (0.25, 0.5, 1.0, 2.0, 4.0)  # seconds before each further try of a 409 that passes by itself
 
 
@@ -215,8 +216,8 @@ class Connect:
 
     async def remove_orphans(self, name: str, group: str | None, origin: RequestOrigin = NO_ORIGIN) -> object:
         """Deletes orphaned offsets of a source, or with `group` those of a sink; Headrace workers only."""
-        query = f"?group={quote(group, safe='')}" if group else ""
-        return await self._send("DELETE", f"/orphaned-offsets/{quote(name, safe='')}{query}", origin=origin)
+        query = f"?group={quoted(group)}" if group else ""
+        return await self._send("DELETE", f"/orphaned-offsets/{quoted(name)}{query}", origin=origin)
 
     async def resolve_offsets(self, name: str, target: Json) -> ResolvedResponse:
         """Resolves a position in a sink's topics; Headrace workers only. Changes nothing."""
@@ -267,7 +268,7 @@ class Connect:
 
     async def reload_plugins(self, plugin: str | None, origin: RequestOrigin = NO_ORIGIN) -> ReloadResponse:
         """Search plugins again on all workers; connectors with changed plugins restart. Headrace workers only."""
-        query = "" if plugin is None else f"?plugin={quote(plugin, safe='')}"
+        query = "" if plugin is None else f"?plugin={quoted(plugin)}"
         path = f"/connector-plugins/reload{query}"
         return await self._checked("POST", path, ReloadResponse, origin=origin)
 
@@ -283,7 +284,7 @@ class Connect:
     async def set_level(self, logger: str, level: str, scope: str = "worker") -> object:
         """The changed loggers for scope `worker`; None for `cluster`, where each worker applies the change itself.
         Workers without KIP-976 ignore the scope and return their changed loggers."""
-        path = f"/admin/loggers/{quote(logger, safe='')}?scope={scope}"
+        path = f"/admin/loggers/{quoted(logger)}?scope={scope}"
         return await self._send("PUT", path, {"level": level}, feature=versions.LOGGERS)
 
     async def metrics(self) -> str:
@@ -302,7 +303,7 @@ class Connect:
 
     async def change_worker(self, worker_id: str, verb: str, origin: RequestOrigin = NO_ORIGIN) -> None:
         """`verb` is cordon, uncordon or drain; Headrace workers only."""
-        await self._send("PUT", f"/workers/{quote(worker_id, safe='')}/{verb}", origin=origin)
+        await self._send("PUT", f"/workers/{quoted(worker_id)}/{verb}", origin=origin)
 
     def lines(self, path: str, lasting: float | None) -> AsyncGenerator[str, None]:
         """The lines of an event stream, for `lasting` seconds or until the stream closes."""
@@ -339,14 +340,23 @@ class Connect:
         feature: Feature | None = None,
     ) -> Json:
         """Sends a call. Raises Unsupported if it is refused since the worker's version lacks the feature."""
+        call = ApiCall(method, path, body, origin.headers)
         try:
-            return await self._settled(ApiCall(method, path, body, origin.headers))
-        except Refused as error:
-            if feature is not None and _is_unknown(error):
-                await self.require(feature)
-            if error.advice == NO_WORKER and path != "/" and (version := await self._known_version()):
-                error.advice = f"this worker, version {version}, does not know the request"
+            return await self._settled(call)
+        except HeadraceError as error:
+            if call.changes and may_have_arrived(error):
+                error.advice = MAY_BE_DONE
+            elif isinstance(error, Refused):
+                await self._explain(error, path, feature)
             raise
+
+    async def _explain(self, error: Refused, path: str, feature: Feature | None) -> None:
+        """Raises Unsupported, or adds the version of a worker that does not know the path."""
+        if feature is not None and _is_unknown(error):
+            await self.require(feature)
+        is_unknown_path = isinstance(error, NotFound) and error.advice == NO_WORKER and path != "/"
+        if is_unknown_path and (version := await self._known_version()):
+            error.advice = f"this worker, version {version}, does not know the request"
 
     async def _settled(self, call: ApiCall) -> Json:
         """Sends a call. A temporary conflict is retried a limited number of times, with a notice for each."""
@@ -367,9 +377,14 @@ def _is_unknown(error: Refused) -> bool:
     return error.message.startswith(("HTTP 404", "HTTP 405")) or "Unrecognized field" in error.message
 
 
+def quoted(text: str) -> str:
+    """The text as a part of a path. Bytes of the command line that the locale cannot decode are sent as they are."""
+    return quote(text.encode("utf-8", "surrogateescape"), safe="")
+
+
 def _plugin(name: str, part: str) -> str:
-    return f"/connector-plugins/{quote(name, safe='')}/{part}"
+    return f"/connector-plugins/{quoted(name)}/{part}"
 
 
 def _of(name: str, part: str = "") -> str:
-    return f"/connectors/{quote(name, safe='')}" + (f"/{part}" if part else "")
+    return f"/connectors/{quoted(name)}" + (f"/{part}" if part else "")

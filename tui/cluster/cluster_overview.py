@@ -73,7 +73,7 @@ class ClusterOverview:
         open_connection: OpenConnection,
         changed: Callable[[ClusterSummary], None],
         *,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:

@@ -25,9 +25,9 @@ class LinkState(Enum):
 
 
 class ClusterLink(NamedTuple):
-    """The connection, in the clock's seconds. `heard_at` is the time of the last response or event, None before the
-    first. `trouble` is why the connection is lost or, while polling, why there is no event stream; `is_refused` if the
-    cluster is lost because it responds with an error."""
+    """The connection, in seconds of the monotonic clock. `heard_at` is the time of the last response or event, None
+    before the first. `trouble` is why the connection is lost or, while polling, why there is no event stream;
+    `is_refused` if the cluster is lost because it responds with an error."""
 
     state: LinkState = LinkState.CONNECTING
     heard_at: float | None = None

@@ -12,6 +12,7 @@ import asyncio
 import json
 import math
 import random
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, NamedTuple, NoReturn
@@ -46,7 +47,9 @@ USUAL_PACE = StorePace()
 
 
 class ClusterStore:
-    """Watches one cluster while `run` runs. Subscribers are called on its event loop. `loads` decodes events."""
+    """Watches one cluster while `run` runs. Subscribers are called on its event loop. `loads` decodes events.
+
+    `clock` is monotonic; `wall_clock` gives the times of changes, in seconds since 1970."""
 
     def __init__(
         self,
@@ -55,13 +58,14 @@ class ClusterStore:
         *,
         pace: StorePace = USUAL_PACE,
         clock: Callable[[], float],
+        wall_clock: Callable[[], float] = time.time,
         loads: Callable[[Any], Any] = json.loads,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.connect, self.lines, self.pace = connect, lines, pace
         self._clock, self._loads, self._sleep, self._chance = clock, loads, sleep, chance
-        self._publisher = SnapshotPublisher(clock, pace.gather, pace.spacing)
+        self._publisher = SnapshotPublisher(wall_clock, pace.gather, pace.spacing)
         self.subscribe = self._publisher.subscribe
         self.on_notice = self._publisher.on_notice
         self.on_progress = self._publisher.on_progress

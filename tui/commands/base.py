@@ -33,6 +33,8 @@ class Command:
     local: ClassVar[bool] = False  # whether it needs no cluster
     key: ClassVar[str] = ""  # its key in the connector list
     noun: ClassVar[str] = "connector"  # the kind of its targets
+    has_plan: ClassVar[bool] = False  # whether its dry run is a plan that must not change until it is confirmed
+    selects: ClassVar[bool] = False  # whether NAME… and -e select connectors to change
     needs: ClassVar[Feature | None] = None  # checked before anything is changed
     usage_code: ClassVar[int] = USAGE  # the exit code of wrong usage
     typed: str = ""  # the words of the verb as typed

@@ -158,11 +158,11 @@ class CommandFiles(NamedTuple):
 
     @staticmethod
     def write(path: str, text: str) -> None:
-        """Replaces a file atomically by one that only the user can read. Raises HeadraceError."""
+        """Replaces a file by one that only the user can read, or writes to a device. Raises HeadraceError."""
         from tui import private_file
 
         try:
-            private_file.replace(Path(path).expanduser(), text)
+            private_file.save(Path(path).expanduser(), text)
         except OSError as error:
             raise HeadraceError(f"cannot write {path}: {error.strerror}") from error
 

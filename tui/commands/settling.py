@@ -15,6 +15,7 @@ from tui import goals, model
 from tui.commands.arguments import Argument, duration, option
 from tui.commands.context import CommandContext
 from tui.commands.result import Result, TargetOutcome, confirmation
+from tui.commands.targets import noted_on_interrupt
 from tui.errors import FAILED, TIMED_OUT, HeadraceError, NotFound, naming
 
 if TYPE_CHECKING:
@@ -110,7 +111,8 @@ async def settled(
     if not seconds or not changed:
         return result
     watched = [_Watched(outcome, wanted[outcome.name]) for outcome in changed]
-    outcomes = await _observe(context, connect or context.cluster.connect, watched, seconds)
+    with noted_on_interrupt(result.outcomes):
+        outcomes = await _observe(context, connect or context.cluster.connect, watched, seconds)
     return confirmation([outcomes.get(outcome.name, outcome) for outcome in result.outcomes])
 
 

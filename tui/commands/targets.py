@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from glob import escape
 from typing import TYPE_CHECKING
 
 from tui.commands.context import CommandTerminal
@@ -12,6 +14,7 @@ from tui.patterns import Pattern
 
 if TYPE_CHECKING:
     from tui.client.client import Connect
+    from tui.commands.base import Command
 
 
 def is_glob(pattern: str) -> bool:
@@ -50,6 +53,14 @@ async def select_names(connect: Connect, patterns: Sequence[str], regex: bool = 
     return list(selected)
 
 
+def pinned(command: Command, shown: Result) -> Command:
+    """The command for the connectors that its dry run has shown, whichever its patterns match by now."""
+    if not command.selects:
+        return command
+    names = tuple(dict.fromkeys(escape(outcome.name) for outcome in shown.outcomes))
+    return type(command)(**{**command.values, "names": names, "regex": False})
+
+
 async def dry_run_existing(connect: Connect, names: Sequence[str], would: str) -> Result:
     """The result of a dry run: `would` for each existing connector, a failure for each missing one."""
     known = set(await connect.names())
@@ -71,6 +82,36 @@ def failed_outcome(name: str, error: HeadraceError) -> TargetOutcome:
 async def for_each(names: Iterable[str], act: Callable[[str], Awaitable[TargetOutcome]]) -> Result:
     """Runs the action for each target. Continues after an error, unless the cluster is unreachable."""
     outcomes: list[TargetOutcome] = []
+    await _each(names, act, outcomes)
+    return confirmation(outcomes)
+
+
+async def change_each(names: Iterable[str], act: Callable[[str], Awaitable[TargetOutcome]]) -> Result:
+    """`for_each` for changes. An interrupt gets a note for each target, which the script prints."""
+    targets, outcomes = list(names), list[TargetOutcome]()
+    with noted_on_interrupt(outcomes, targets):
+        await _each(targets, act, outcomes)
+    return confirmation(outcomes)
+
+
+@contextmanager
+def noted_on_interrupt(outcomes: Sequence[TargetOutcome], targets: Sequence[str] = ()) -> Iterator[None]:
+    """Adds the outcomes until then to ^C and SIGTERM, and the targets that have none."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit) as interrupt:
+        for outcome in outcomes:
+            interrupt.add_note(f"{outcome.name}: {outcome.message}")
+        if left := targets[len(outcomes) :]:
+            interrupt.add_note(f"{left[0]}: interrupted; the change may have taken effect")
+        if len(left) > 1:
+            interrupt.add_note(f"not tried: {', '.join(left[1:])}")
+        raise
+
+
+async def _each(
+    names: Iterable[str], act: Callable[[str], Awaitable[TargetOutcome]], outcomes: list[TargetOutcome]
+) -> None:
     down: Unreachable | None = None
     for name in names:
         if down is not None:
@@ -81,7 +122,6 @@ async def for_each(names: Iterable[str], act: Callable[[str], Awaitable[TargetOu
         except HeadraceError as error:
             down = error if isinstance(error, Unreachable) else None
             outcomes.append(failed_outcome(name, error))
-    return confirmation(outcomes)
 
 
 def require_confirmation(terminal: CommandTerminal, yes: bool, verb: str, names: Sequence[str]) -> None:

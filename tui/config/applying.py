@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tui.client.client import Connect
 from tui.config.changes import ConfigChange, as_patch, changes, merged
 from tui.config.secrets import is_masked
-from tui.errors import CONFLICT, HeadraceError, Refused, TimedOut
+from tui.errors import CONFLICT, HeadraceError, Refused
 
 NO_PATCH = (405, 501)  # Connect before 4.0 (KIP-477)
 
@@ -71,10 +71,7 @@ async def apply(edit: ConfigEdit, connect: Connect, report: Callable[[str], None
     now = await connect.config(edit.name)
     if theirs := changes(edit.base, now):
         raise ChangedMeanwhile(theirs, now)
-    try:
-        patched = await _send(edit, now, connect, report)
-    except TimedOut as error:
-        raise ConfigNotApplied(error.message, "the change may have taken effect: check the config") from error
+    patched = await _send(edit, now, connect, report)
     return await _read_back(edit, now, connect, patched, report)
 
 

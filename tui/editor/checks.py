@@ -146,7 +146,7 @@ class _Check:
 
     def _natural_number(self, path: Path, value: Json, text_too: bool = False) -> None:
         if text_too and isinstance(value, str) and value.isascii() and value.isdecimal():
-            return
+            value = int(value) if len(value) <= partitions.MAX_DIGITS else 2**63
         if not isinstance(value, int) or isinstance(value, bool):
             self._error(path, f"{path[-1]} must be a whole number")
         elif value < 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]  # missing in typeshed
@@ -166,7 +167,11 @@ class _Reader:
         if len(match[0]) > 400:
             raise self.error("this number is too long")
         self.at = match.end()
-        return float(match[0]) if match[1] or match[2] else int(match[0])
+        if not match[1] and not match[2]:
+            return int(match[0])
+        if math.isinf(number := float(match[0])):
+            raise self.error("this number is too large", match.start())
+        return number
 
     def literal(self) -> Json:
         word = _WORD.match(self.text, self.at)

@@ -17,7 +17,7 @@ class FailureRate(NamedTuple):
 
     def is_so(self, now: float) -> bool:
         """Whether to show failures now: a total failure until records move again, others for a limited time."""
-        return self.everything or (self.rate > 0 and now - self.at < SHOWN_SECONDS)
+        return self.everything or (self.rate > 0 and abs(now - self.at) < SHOWN_SECONDS)
 
 
 NO_FAILURES = FailureRate()

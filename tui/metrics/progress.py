@@ -154,10 +154,11 @@ class ProgressMonitor:
             self._changed()
 
     def _due(self, names: Iterable[str], interval: float) -> list[str]:
-        """The names whose last request is at least `interval` seconds ago, the oldest request first."""
+        """The names whose last request is at least `interval` seconds ago, or after a time to which the clock was set
+        back; the oldest request first."""
         asked, now = self._requested_at, self._clock()
         return sorted(
-            (name for name in names if now - asked.get(name, 0.0) >= interval), key=lambda n: asked.get(n, 0.0)
+            (name for name in names if abs(now - asked.get(name, 0.0)) >= interval), key=lambda n: asked.get(n, 0.0)
         )
 
     async def _request(self, name: str) -> None:

@@ -33,7 +33,10 @@ class RateHistory:
 
     def add(self, at: float, written: float, lag: int | None, *, sampled: bool = False) -> None:
         """Adds a point. Headrace workers report only while records move: unless the points are `sampled` regularly, a
-        longer gap before this one was a pause."""
+        longer gap before this one was a pause. Earlier points are dropped if the clock was set back."""
+        if self._at and at < self._at[-1] - RATE_VALID:
+            for points in (self._at, self._written, self._lag):
+                del points[:]
         if self._at and not sampled and at - self._at[-1] > 1.5 * STEP:
             self._append(at - STEP, self._written[-1], self._lag[-1])
         self._append(at, written, -1.0 if lag is None else lag)

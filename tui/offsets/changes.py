@@ -78,7 +78,7 @@ def _number(offset: Json) -> int | None:
     if not isinstance(offset, dict) or len(offset) != 1:
         return None
     (value,) = offset.values()
-    if isinstance(value, str) and value.isascii() and value.isdecimal():
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= partitions.MAX_DIGITS:
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 

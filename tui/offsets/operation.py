@@ -16,7 +16,7 @@ from dataclasses import replace
 from tui import model
 from tui.client import versions
 from tui.client.client import Connect
-from tui.errors import HeadraceError, NotFound, Refused, ServerError, TimedOut, WrongState
+from tui.errors import HeadraceError, NotFound, Refused, ServerError, TimedOut, WrongState, may_have_arrived
 from tui.formatting import counted
 from tui.model import Certainty, Offset, Verdict
 from tui.offsets import partitions
@@ -233,7 +233,8 @@ class OffsetOperation:
 
     async def rolled_back(self, error: HeadraceError, before: tuple[Offset, ...] | None = None) -> OffsetsNotApplied:
         """Restores offsets and state after a failure, and returns the error to raise."""
-        stopped, unfinished, now, advice = self.stopped, False, None, error.advice
+        stopped, unfinished, now = self.stopped, False, None
+        advice = "" if may_have_arrived(error) else error.advice  # nothing of it remains after the roll-back
         try:
             if before is not None and not isinstance(error, WrongState | NotFound):
                 now = await self.restored_offsets(before)

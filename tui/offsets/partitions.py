@@ -9,12 +9,15 @@ from typing import Any
 from tui.model import Certainty, Connector, Offset, Verdict
 
 Json = Any
+MAX_DIGITS = 100  # of a number as text: Python converts at most 4,300
 
 
 def key(partition: Json) -> str:
     """A key that is equal for equal partitions, whatever the order of fields; a sink's partition may be text."""
     if isinstance(partition, dict) and "kafka_topic" in partition and "kafka_partition" in partition:
-        return f"kafka {partition['kafka_topic']} {partition['kafka_partition']}"
+        number = partition["kafka_partition"]
+        is_text = isinstance(number, str) and number.isascii() and number.isdecimal()
+        return f"kafka {partition['kafka_topic']} {(number.lstrip('0') or '0') if is_text else number}"
     return json.dumps(partition, sort_keys=True, ensure_ascii=False)
 
 

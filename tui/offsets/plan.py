@@ -78,6 +78,13 @@ class OffsetsApplied(NamedTuple):
     trouble: str = ""  # a failure after the change itself was applied
     moved: tuple[OffsetChange, ...] = ()  # changes applied from other offsets than planned
 
+    def problems(self, plan: OffsetPlan) -> list[str]:
+        """What failed after the server had confirmed the change."""
+        if not self.differing:
+            return [self.trouble] if self.trouble else []
+        count = f"{len(self.differing)} of {len(plan.changes)}"
+        return [*filter(None, [self.trouble]), f"after reading back, {count} offsets differ from the request"]
+
 
 class OffsetsNotApplied(HeadraceError):
     """The change failed, and offsets and state are those from before, except as follows.

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from tui.back_off import BackOff
 from tui.client.client import is_transient
-from tui.errors import Conflict, HeadraceError, ServerError, TimedOut, Unreachable
+from tui.errors import Conflict, HeadraceError, ServerError, TimedOut, Unreachable, may_have_arrived
 
 T = TypeVar("T")
 Clock = Callable[[], float]
@@ -25,10 +25,8 @@ def is_outage(error: HeadraceError) -> bool:
 
 
 def is_response_lost(error: HeadraceError) -> bool:
-    """Whether the request may have arrived: no response, or a gateway's instead of the worker's."""
-    return isinstance(error, TimedOut | Unreachable) or (
-        isinstance(error, ServerError) and error.status in (502, 503, 504)
-    )
+    """Whether the worker gave no response, or one that says nothing of the outcome."""
+    return isinstance(error, Unreachable) or may_have_arrived(error)
 
 
 class Retry:

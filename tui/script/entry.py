@@ -124,6 +124,10 @@ def run(options: ScriptOptions) -> int:
     with _ends_on_sigterm():
         try:
             return run_texts(texts, context, printer, options.keep_going, numbered=bool(options.script))
+        except (KeyboardInterrupt, SystemExit) as interrupt:
+            for note in getattr(interrupt, "__notes__", ()):
+                printer.report(f"headrace: {note}")
+            raise
         finally:
             drive(context.cluster.close())
             cluster.detach()

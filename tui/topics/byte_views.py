@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from enum import Enum
 from typing import Any
 
 HEX_COLUMNS = 75  # of a line with 16 bytes
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')  # of valid JSON
 
 
 class ByteView(Enum):
@@ -48,10 +50,38 @@ def shown(value: bytes | None, view: ByteView, most: int = 65536, columns: int =
     more = f"\n… {len(value) - most:,} bytes more" if len(value) > most else ""
     if view is ByteView.JSON:
         try:
-            return json.dumps(json.loads(value), indent=2, ensure_ascii=False)[:most] + more
+            return indented(value.decode())[:most] + more
         except ValueError:
             view = ByteView.TEXT
     return (_hex(cut, columns) if view is ByteView.HEX else cut.decode("utf-8", "replace")) + more
+
+
+def indented(text: str) -> str:
+    """JSON on several lines. Numbers keep their digits, and objects all of their keys, unlike those of decoded JSON.
+    Raises ValueError for other text."""
+    json.loads(text)
+    lines, depth, last = [""], 0, ""
+    for token in _TOKEN.findall(text):
+        if token in ("]", "}"):
+            depth -= 1
+        if last and (last in "[{," or token in "]}") and last + token not in ("[]", "{}"):
+            lines.append("  " * depth)
+        lines[-1] += f"{token} " if token == ":" else _legible(token)
+        depth += token in ("[", "{")
+        last = token
+    return "\n".join(lines)
+
+
+def compacted(text: str) -> str:
+    """JSON on one line without blanks, otherwise unchanged. Raises ValueError for other text."""
+    json.loads(text)
+    return "".join(_TOKEN.findall(text))
+
+
+def _legible(token: str) -> str:
+    """A string with its characters instead of \\u and their number."""
+    plain = json.dumps(json.loads(token), ensure_ascii=False) if token.startswith('"') and "\\u" in token else token
+    return plain if plain.isprintable() else token
 
 
 def _hex(value: bytes, columns: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -30,13 +31,14 @@ class Incidents:
         self._open: dict[tuple[int, str], str] = {}  # the description at the start
 
     def observe(self, seen: Iterable[Observation], now: float) -> list[IncidentChange]:
-        """Takes an observation of all connectors; deleted ones end their incidents. `now` in seconds since 1970."""
+        """Takes an observation of all connectors; deleted ones end their incidents. `now`: seconds of the
+        monotonic clock."""
         met: dict[tuple[int, str], str] = {}
         unknown: set[tuple[int, str]] = set()
         for observation in seen:
             for number, rule in enumerate(self.rules):
                 if rule.covers(observation.connector.name):
-                    verified = rule.when.verify(observation, now)
+                    verified = rule.when.verify(observation, time.time())
                     if verified.holds:
                         met[number, observation.connector.name] = verified.text
                     elif verified.holds is None:

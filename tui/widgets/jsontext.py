@@ -24,6 +24,7 @@ _TOKEN = re.compile(
     r"|(?P<number>-?\d[\d.eE+-]*)|(?P<literal>\b(?:true|false|null)\b)"
 )
 DISCARDED = "the edits were discarded; ^Z brings them back"
+BEING_APPLIED = "this text is being applied; o shows the progress"
 KINDS = ("key", "string", "number", "literal")
 
 

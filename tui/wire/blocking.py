@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import SplitResult
 
 from tui.client.calls import ApiCall
-from tui.errors import NotFound, UsageError, refusal
+from tui.errors import NotFound, Unreachable, UsageError, refusal
 from tui.wire.connection import Connection
 from tui.wire.endpoint import (
     IDLE_SECONDS,
@@ -54,6 +54,9 @@ class BlockingTransport:
             return decode(*self._exchange(call, headers), body_decoder(call))
         except OSError as error:
             raise self.endpoint.unreachable(_words(error), sent=True) from error
+        except Unreachable as error:
+            error.sent = True  # the first time
+            raise
 
     def _exchange(self, call: ApiCall, headers: dict[str, str]) -> tuple[int, bytes]:
         connection = self._connect()

@@ -62,10 +62,13 @@ class AsyncTransport:
         """The status and the body of the response."""
         try:
             return await self._read(request)
-        except httpx.RemoteProtocolError:  # such as an idle connection closed by the server
+        except httpx.RemoteProtocolError as lost:  # such as an idle connection closed by the server
             if not repeatable:
                 raise
-            return await self._read(request)
+            try:
+                return await self._read(request)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                raise lost from error  # the request may have arrived the first time
 
     async def _read(self, request: httpx.Request) -> tuple[int, bytes]:
         """Reads the body here: a response that held it would be in a reference cycle until the next collection."""

@@ -29,7 +29,7 @@ class Watch:
     def __init__(self, url: str) -> None:
         transport = AsyncTransport(Endpoint(url))
         self.connect = Connect(transport)
-        self.store = ClusterStore(self.connect, transport.lines, clock=time.time, pace=QUICK)
+        self.store = ClusterStore(self.connect, transport.lines, clock=time.monotonic, pace=QUICK)
         self.store.subscribe(self._hear)
         self._news = asyncio.Event()
 

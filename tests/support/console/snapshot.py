@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from difflib import unified_diff
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,6 +35,9 @@ def still(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     monkeypatch.setattr(time, "time", lambda: NOON)
+    for module in ("services.connection", "clusters.clusters", "home.base", "home.updates"):
+        still_time = SimpleNamespace(monotonic=time.time, strftime=time.strftime)
+        monkeypatch.setattr(f"tui.screens.{module}.time", still_time)
     yield
     monkeypatch.undo()
     time.tzset()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from textual.events import MouseScrollDown
+from textual.events import MouseDown, MouseScrollDown, MouseUp
 from textual.message import Message
 
 from tests.support.console.console import NO_CLUSTER, Console, console, detach_store, update
@@ -47,6 +47,20 @@ async def test_the_keys_in_the_last_line_can_be_clicked() -> None:
         bar = seen.app.screen.query_one(KeyBar)
         place = bar.content.plain.index("? help")
         await seen.pilot.click(bar, offset=(place + 3, 0))
+        await seen.until(lambda: isinstance(seen.app.screen, Reading), "the help")
+
+
+async def test_only_the_left_button_acts() -> None:
+    async with console(NO_CLUSTER, 80, 24) as seen:
+        await opened(seen)
+        bar, driver = seen.app.screen.query_one(KeyBar), seen.app._driver
+        x, y = bar.content.plain.index("? help") + 3, bar.region.y
+        assert driver is not None
+        for button in (2, 3, 1):
+            assert not isinstance(seen.app.screen, Reading), "the middle or the right button"
+            for kind in (MouseDown, MouseUp):
+                driver.process_message(kind(None, x, y, 0, 0, button, False, False, False, x, y))
+            await seen.pilot.pause()
         await seen.until(lambda: isinstance(seen.app.screen, Reading), "the help")
 
 

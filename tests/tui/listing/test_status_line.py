@@ -110,7 +110,7 @@ async def test_notices_expire(monkeypatch: pytest.MonkeyPatch) -> None:
         failed(seen, "bad")
         seen.home.tick()
         assert status(seen)[0]
-        old = time.time() - updates.NOTICE_SHOWN - 1
+        old = time.monotonic() - updates.NOTICE_SHOWN - 1
         seen.home.status = seen.home.status._replace(at=old)
         seen.home.tick()
         assert status(seen) == ("", "")
@@ -122,7 +122,7 @@ async def test_notices_expire(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_pause_reports_tasks_that_stay_failed() -> None:
     status: list[str] = []
-    operations = Operations(lambda: 0.0, lambda one: status.append(one.last))
+    operations = Operations(lambda one: status.append(one.last), lambda: 0.0)
     for name in ("bad", "good"):
         operations.accepted(operations.begin("pause", name, goal="PAUSED", doing="pausing"))
     some = connector("bad", "PAUSED", ("FAILED",)), connector("good", "PAUSED", ("PAUSED",))

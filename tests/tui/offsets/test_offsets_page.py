@@ -9,6 +9,9 @@ import pytest
 
 from tests.support.console.console import Console, console
 from tests.support.servers.stub_worker import HANG, LIST, Raw, listed, stub_worker
+from tui.screens.base.banner import Banner
+from tui.screens.base.pane import Note
+from tui.screens.services.operations import Phase
 
 DETAIL = "/connectors/one/offsets?detail=true"
 
@@ -224,3 +227,78 @@ async def test_start_over_keeps_the_text_until_the_offsets_have_been_read() -> N
         await seen.press("escape")
         await seen.sees("the text is kept; e continues editing")
         assert '"kafka_offset": 2}' in editor.text
+
+
+async def test_an_editor_opened_again_while_its_change_is_applied_loses_no_edit() -> None:
+    some = answers(10, state="STOPPED") | {"/connectors/one/offsets": at(10)}
+    some["PATCH /connectors/one/offsets"] = HANG
+    async with stub_worker(some) as worker, console(worker.url) as seen:
+        await opened(seen)
+        pane = seen.home.view.offsets
+        await seen.press("e", "backspace", "5", "ctrl+s")
+        await seen.confirm("y")
+        await worker.received("PATCH", "/connectors/one/offsets")
+        await seen.press("escape", "e", "7")
+        assert pane.editor.read_only and pane.drafts["one"].review().changes[0].after == {"kafka_offset": 15}
+        await seen.sees("is being applied")
+        await seen.press("escape")
+        assert not pane.is_editing
+
+
+async def test_a_config_editor_opened_again_while_its_change_is_applied_loses_no_edit() -> None:
+    some = answers(10) | {"/connectors/one/config": listed("one")["info"]["config"]}
+    some["PUT /connector-plugins/FileStreamSink/config/validate"] = {"error_count": 0, "configs": []}
+    some["PATCH /connectors/one/config"] = HANG
+    async with stub_worker(some) as worker, console(worker.url) as seen:
+        await seen.sees("one", "polling")
+        await seen.go("one")
+        await seen.press("enter", "3", "e")
+        pane = seen.home.view.config
+        await seen.until(lambda: pane.is_editing)
+        pane.editor.load_text(pane.editor.text.replace('"topics": "t"', '"topics": "u"'))
+        await seen.until(lambda: pane.has_unsaved)
+        await seen.press("ctrl+s")
+        await seen.confirm("y")
+        await worker.received("PATCH", "/connectors/one/config")
+        text = pane.editor.text
+        await seen.press("escape", "e", "7")
+        assert pane.is_editing and pane.editor.read_only and pane.editor.text == text
+        await seen.sees("is being applied")
+
+
+async def test_offsets_that_differ_after_reading_back_are_a_failure_that_a_small_banner_shows() -> None:
+    message = (
+        "The Connect framework-managed offsets for this connector have been altered successfully. However, if this "
+        "connector manages offsets externally, they will need to be manually altered in the system that it uses."
+    )
+    some = answers(10, state="STOPPED") | {"/connectors/one/offsets": at(10)}
+    some["PATCH /connectors/one/offsets"] = {"message": message}
+    async with stub_worker(some) as worker, console(worker.url, 60, 20) as seen:
+        await opened(seen)
+        await seen.press("e", "backspace", "5", "ctrl+s")
+        await seen.confirm("y")
+        await seen.sees("! possible success", "after reading back, 1 offset differs from the request")
+        (operation,) = seen.home.operations.log
+        assert operation.phase is Phase.FAILED
+        assert operation.last == "after reading back, 1 of 1 offsets differ from the request"
+        banner = seen.home.view.offsets.query_one(Banner)
+        assert "requested, but not read back:" not in seen.text
+        banner.scroll_end(animate=False)
+        await seen.sees("requested, but not read back:", "~ t-0 offset 10 → offset 15")
+
+
+async def test_a_partition_that_the_table_cuts_is_shown_in_full() -> None:
+    paths = [f"/data/{'d' * 90}/file-{number}.csv" for number in range(2)]
+    some = answers(10, state="STOPPED")
+    some[DETAIL] = {"offsets": [{"partition": {"path": path}, "offset": {"pos": 1}} for path in paths]}
+    async with stub_worker(some) as worker, console(worker.url) as seen:
+        await seen.sees("one", "polling")
+        await seen.go("one")
+        await seen.press("enter", "5")
+        await seen.until(lambda: paths[0] in "".join(seen.text.split()), "the first partition")
+        await seen.press("down")
+        await seen.until(lambda: paths[1] in "".join(seen.text.split()), "the second one")
+        worker.answers[DETAIL] = at(10)
+        await seen.press("f5")
+        await seen.sees("t-0")
+        assert not seen.home.view.offsets.reading.query_one(Note).display, "nothing is cut"

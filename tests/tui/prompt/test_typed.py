@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from textual.content import Content
 from textual.widgets import Input
 
 from tests.support.console.console import NO_CLUSTER, Console, console, detach_store, update
+from tests.support.servers.stub_worker import LIST, listed, stub_worker
 from tests.unit.tui.screens.builders import connector
 from tui import model
 from tui.commands.result import Result, Table
@@ -195,3 +197,42 @@ async def test_table_cells_of_results_are_not_folded(folders: Path) -> None:
         await seen.sees("worker worker worker worker")
         await seen.press("left", "left", "left", "left", "left")
         await seen.sees("connector-0connector-0")
+
+
+async def test_a_typed_change_concerns_only_the_connectors_in_its_question() -> None:
+    """Others that match are created while the question is open."""
+    before, after = ["a*", "b-1"], ["a*", "ab", "b-1", "b-2"]
+    answers = {"/": {"version": "4.3.0"}, LIST: {name: listed(name) for name in before}, "/connectors": before}
+    deleted = {"DELETE /connectors/a%2A": None, "DELETE /connectors/b-1": None}
+    async with stub_worker({**answers, **deleted}) as worker, console(worker.url) as seen:
+        await seen.sees("b-1", "polling")
+        await seen.press("colon", *"delete -e 'a.*|b-.*'", "enter")
+        await seen.until(lambda: isinstance(seen.app.screen, Dialog))
+        await seen.sees("2 connectors; type 2 to continue")
+        worker.answers["/connectors"] = after
+        await seen.press("2")
+        await seen.confirm("enter")
+        await seen.sees("RESULT", "b-1 deleted")
+        sent = [path for method, path in worker.seen if method == "DELETE"]
+        assert sent == ["/connectors/a%2A", "/connectors/b-1"]
+
+
+async def test_a_plan_that_changes_while_it_is_confirmed_is_asked_again(tmp_path: Path) -> None:
+    """Someone else changes a key that the plan would otherwise reset unseen."""
+    config = {"connector.class": "a.b.FileStreamSink", "topics": "t", "tasks.max": "1"}
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps({"name": "one", "config": {**config, "tasks.max": "2"}}))
+    path, validation = "/connectors/one/config", {"error_count": 0, "configs": []}
+    answers = {"/": {"version": "4.3.0"}, LIST: {"one": listed("one")}, path: config, f"PATCH {path}": None}
+    answers["PUT /connector-plugins/FileStreamSink/config/validate"] = validation
+    async with stub_worker(answers) as worker, console(worker.url) as seen:
+        await seen.sees("one", "polling")
+        await seen.press("colon", *f"apply -f {file}", "enter")
+        await seen.sees("tasks.max", "y yes")
+        worker.answers[path] = {**config, "topics": "changed-by-another-user"}
+        await seen.until(lambda: isinstance(seen.app.screen, Dialog) and seen.app.screen.armed)
+        await seen.press("y")
+        await seen.sees("changed-by-another-user", "the plan has changed since the question")
+        assert ("PATCH", path) not in worker.seen
+        await seen.confirm("y")
+        await worker.received("PATCH", path)

@@ -22,6 +22,23 @@ def test_a_file_that_others_could_read(tmp_path: Path) -> None:
     assert (file.read_text(), file.stat().st_mode & 0o777) == ("new", 0o600)
 
 
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    """As root, replacing `/dev/stdout` or `/dev/null` would affect all programs."""
+    reader, writer = os.pipe()
+    private_file.save(Path(f"/dev/fd/{writer}"), "one\n")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    keep = os.open(pipe, os.O_RDWR)
+    private_file.save(pipe, "two\n")
+    assert (os.read(reader, 99), os.read(keep, 99)) == (b"one\n", b"two\n")
+    pipe.chmod(0o666)
+    private_file.write(pipe, "three\n")
+    assert os.read(keep, 99) == b"three\n"
+    assert pipe.is_fifo() and pipe.stat().st_mode & 0o777 == 0o666
+    for number in (reader, writer, keep):
+        os.close(number)
+
+
 @pytest.mark.parametrize("screen", [RecordsScreen, DeadLettersScreen])
 def test_exports(screen: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

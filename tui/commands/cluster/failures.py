@@ -8,7 +8,7 @@ from tui.commands.base import ChangingCommand, Command, Danger
 from tui.commands.context import CommandContext
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
 from tui.commands.settling import STARTED, Goal, settle_option, settled
-from tui.commands.targets import for_each, matches, require_confirmation
+from tui.commands.targets import change_each, matches, require_confirmation
 from tui.errors import NotFound
 from tui.failures import FailedUnit, FailureGroup, failed_units, groups
 
@@ -58,7 +58,7 @@ class RestartFailures(ChangingCommand):
             return TargetOutcome(title, "restarted")
 
         goals = {title: Goal(STARTED, unit.connector, unit.task) for title, unit in units.items()}
-        return await settled(context, await for_each(units, act), goals, self.settle)
+        return await settled(context, await change_each(units, act), goals, self.settle)
 
 
 async def _failed(context: CommandContext, names: tuple[str, ...], cause: str | None) -> list[FailedUnit]:

@@ -17,7 +17,7 @@ from tui.commands.connectors.validating import validate
 from tui.commands.context import CommandCluster, CommandContext, CommandFiles
 from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.settling import Goal, settle_option, settled
-from tui.commands.targets import for_each, require_confirmation, selector
+from tui.commands.targets import change_each, for_each, require_confirmation, selector
 from tui.config.creating import new_state
 from tui.errors import BadRequest, HeadraceError, Unsupported
 from tui.model import Connector
@@ -153,7 +153,7 @@ class Restore(ChangingCommand):
                 restore.forget_interrupted()
             return TargetOutcome(name, await restore.run() if step.pending else step.summary)
 
-        done = await for_each(steps, act)
+        done = await change_each(steps, act)
         goals = {name: Goal(step.state) for name, step in steps.items() if step.pending}
         done = await settled(context, done, goals, self.settle)
         return confirmation([*done.outcomes, *invalid])

@@ -141,14 +141,14 @@ class Watch(_ByRules):
             except UsageError:
                 raise
             except HeadraceError as error:
-                changes = incidents.lost(str(error), time.time())
+                changes = incidents.lost(str(error), context.clock())
                 if str(error) != trouble:
                     trouble = str(error)
                     context.terminal.report(f"cannot observe the cluster; its incidents are kept: {trouble}")
             else:
                 trouble = ""
                 wanted = self._wanted(seen)
-                changes = incidents.observe(wanted, time.time())
+                changes = incidents.observe(wanted, context.clock())
                 before, unknown = unknown, _unknown_lag(wanted)
                 for text in sorted(unknown - before):
                     context.terminal.report(text)

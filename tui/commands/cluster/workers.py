@@ -11,7 +11,7 @@ from tui.commands.arguments import duration, flag, option, positional, positiona
 from tui.commands.base import ChangingCommand, Command, Danger, refuse
 from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Cell, Result, Table, TargetOutcome, confirmation
-from tui.commands.targets import for_each, require_confirmation
+from tui.commands.targets import change_each, for_each, require_confirmation
 from tui.errors import CONFLICT, DONE, NOT_FOUND, NotFound, TimedOut
 from tui.formatting import counted, format_duration, megabytes
 
@@ -95,7 +95,7 @@ class EachWorker(ChangingCommand):
             return confirmation([TargetOutcome(name, *self.would(workers, name)) for name in self.workers])
         if self.danger:
             require_confirmation(context.terminal, self.yes, self._verb, self.workers)
-        return await for_each(self.workers, lambda name: self.change(context, name))
+        return await change_each(self.workers, lambda name: self.change(context, name))
 
     @property
     def _verb(self) -> str:

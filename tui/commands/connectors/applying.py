@@ -12,7 +12,7 @@ from tui.commands.connectors.validating import validate
 from tui.commands.context import CommandCluster, CommandContext, CommandFiles
 from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.settling import STARTED, Goal, settle_option, settled
-from tui.commands.targets import failed_outcome, for_each, require_confirmation
+from tui.commands.targets import change_each, failed_outcome, for_each, noted_on_interrupt, require_confirmation
 from tui.config import applying, creating
 from tui.config.applying import ConfigEdit
 from tui.config.changes import merged
@@ -26,7 +26,7 @@ class Apply(ChangingCommand):
     """
 
     verb = "apply"
-    danger = Danger.ASK
+    danger, has_plan = Danger.ASK, True
 
     files = options("-f", "--file", metavar="FILE|DIR|-", help="file or folder; can be repeated")
     name = option("-n", "--name", metavar="NAME", help="the connector's name, if the file has none", convert=str)
@@ -106,11 +106,12 @@ class Apply(ChangingCommand):
                 return await _delete(context.cluster, name, bool(failed))
             return await _apply(context, steps[name])
 
-        first = await for_each([outcome.name for outcome in planned.outcomes], act)
+        first = await change_each([outcome.name for outcome in planned.outcomes], act)
         if not doomed:
             return first
         failed |= {outcome.name: outcome for outcome in first.outcomes if outcome.failed}
-        second = await for_each(doomed, act)
+        with noted_on_interrupt(first.outcomes):
+            second = await change_each(doomed, act)
         return confirmation([*first.outcomes, *second.outcomes])
 
 

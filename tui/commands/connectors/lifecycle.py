@@ -11,7 +11,7 @@ from tui.commands.base import ChangingCommand, Danger, refuse
 from tui.commands.context import CommandContext
 from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.settling import STARTED, Goal, settle_option, settled
-from tui.commands.targets import dry_run_existing, for_each, require_confirmation, select_names, selector
+from tui.commands.targets import change_each, dry_run_existing, require_confirmation, select_names, selector
 from tui.errors import HeadraceError, NotFound
 
 
@@ -19,6 +19,7 @@ class _EachConnector(ChangingCommand):
     """One request per connector. `done` is the message of a success."""
 
     done = ""
+    selects = True
     goal: ClassVar[str] = ""  # the state that the request leads to; empty if none is waited for
 
     names = positionals("NAME", "connectors; globs are allowed")
@@ -38,7 +39,7 @@ class _EachConnector(ChangingCommand):
             await self.request(context, name)
             return TargetOutcome(name, self.done)
 
-        result = await for_each(names, act)
+        result = await change_each(names, act)
         if not self.goal:
             return result
         return await settled(context, result, dict.fromkeys(names, Goal(self.goal)), self.values.get("settle"))
@@ -129,7 +130,7 @@ class RestartTask(ChangingCommand):
             await self.request(context, name)
             return TargetOutcome(task, "restarted")
 
-        result = await for_each([self.task], act)
+        result = await change_each([self.task], act)
         return await settled(context, result, {self.task: Goal(STARTED, name, self.number)}, self.settle)
 
     @property

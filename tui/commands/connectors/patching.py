@@ -8,7 +8,7 @@ from tui.commands.connectors.validating import validate
 from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, TargetOutcome
 from tui.commands.settling import STARTED, Goal, settle_option, settled
-from tui.commands.targets import for_each, require_confirmation, select_names, selector
+from tui.commands.targets import change_each, require_confirmation, select_names, selector
 from tui.config import applying
 from tui.config.applying import ConfigEdit
 from tui.config.changes import ConfigChange, changes, diff_lines, merged
@@ -20,7 +20,7 @@ class PatchConnector(ChangingCommand):
     """Set or remove keys of connectors' configs. Other keys are not changed."""
 
     verb = "patch connector"
-    danger = Danger.ASK
+    danger, selects = Danger.ASK, True
 
     names = positionals("NAME", "connectors; globs are allowed")
     regex = regex_flag()
@@ -43,7 +43,7 @@ class PatchConnector(ChangingCommand):
         names = await select_names(context.cluster.connect, self.names, self.regex)
         if not self.dry_run and len(names) > len(self.names):
             require_confirmation(context.terminal, self.yes, "patch", names)
-        result = await for_each(names, lambda name: self._patch(context.cluster, name))
+        result = await change_each(names, lambda name: self._patch(context.cluster, name))
         changed = [outcome.name for outcome in result.outcomes if outcome.raw]
         return await settled(context, result, dict.fromkeys(changed, Goal(STARTED)), self.settle)
 

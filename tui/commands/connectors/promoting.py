@@ -12,7 +12,7 @@ from tui.commands.connectors.promotion_steps import STATES, planned_step, take_s
 from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, TargetOutcome
 from tui.commands.settling import STARTED, Goal, settle_option, settled
-from tui.commands.targets import failed_outcome, for_each, require_confirmation, select_names
+from tui.commands.targets import change_each, failed_outcome, for_each, require_confirmation, select_names
 from tui.config import promotion
 from tui.config.creating import new_state
 from tui.config.promotion import PromotionMapping
@@ -28,7 +28,7 @@ class Promote(Command):
     """
 
     verb = "promote connector"
-    danger = Danger.ASK
+    danger, has_plan = Danger.ASK, True
 
     names = positionals("NAME", "connectors of this context; globs are allowed")
     regex = regex_flag()
@@ -86,7 +86,7 @@ class Promote(Command):
             async def act(name: str) -> TargetOutcome:
                 return await take_step(other, target, steps[name], state)
 
-            result = await for_each(steps, act)
+            result = await change_each(steps, act)
             goals = {
                 step.name: Goal(state.state if step.action == CREATE else STARTED)
                 for step in steps.values()

@@ -32,7 +32,8 @@ from tui.commands.offsets.changing import (
     unchanged_text,
 )
 from tui.commands.result import Result, TargetOutcome, confirmation
-from tui.commands.targets import failed_outcome, for_each, require_confirmation, select_names, selector
+from tui.commands.targets import change_each, failed_outcome, for_each, require_confirmation, select_names, selector
+from tui.offsets import partitions
 from tui.offsets.bounds import is_negative
 from tui.offsets.changes import OffsetChange
 from tui.offsets.plan import OffsetsNotApplied, PlanAction
@@ -186,7 +187,7 @@ class DeleteOffsets(ChangingCommand):
     """Reset all offsets of stopped connectors, which then start as if newly created."""
 
     verb = "delete offsets"
-    danger = Danger.NAME
+    danger, selects = Danger.NAME, True
     needs = ALTER_OFFSETS
 
     names = positionals("NAME", "connectors; globs are allowed")
@@ -206,7 +207,7 @@ class DeleteOffsets(ChangingCommand):
         async def act(name: str) -> TargetOutcome:
             return await reset(context, name, PlanAction.RESET, stop=self.stop, why=self.reason)
 
-        return await for_each(names, act)
+        return await change_each(names, act)
 
     async def _would(self, cluster: CommandCluster, name: str) -> TargetOutcome:
         await require_changeable(cluster, name, self.stop)
@@ -235,8 +236,11 @@ def parse_entries(text: str, where: str) -> list[Json]:
     if isinstance(document, dict):
         document = document["offsets"] if document.keys() == {"offsets"} else [document]
     refuse(not isinstance(document, list) or not document, f"{where}: expected a list with at least one offset")
+    seen: dict[str, int] = {}
     for place, entry in enumerate(document, 1):
         _check_entry(entry, f"{where}: entry {place}")
+        first = seen.setdefault(partitions.key(entry["partition"]), place)
+        refuse(first != place, f"{where}: entry {place} has the same partition as entry {first}")
     return list(document)
 
 

@@ -149,9 +149,7 @@ def interruption_text(intent: PendingChange) -> str:
 def outcome(plan: OffsetPlan, done: OffsetsApplied) -> TargetOutcome:
     """The server's own response; a failure if something remains to be done."""
     message = done.verdict.message
-    left = [done.trouble] if done.trouble else []
-    if done.differing:
-        left.append(f"after reading back, {len(done.differing)} of {len(plan.changes)} offsets differ from the request")
+    left = done.problems(plan)
     if done.left_stopped:
         left.append(f"{partitions.by_hand(done.verdict)}; {plan.name} remains STOPPED".removeprefix("; "))
     if left:

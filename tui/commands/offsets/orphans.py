@@ -10,7 +10,7 @@ from tui.commands.base import ChangingCommand, Command, Danger
 from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.offsets.altering import REASON_HELP
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
-from tui.commands.targets import for_each, require_confirmation
+from tui.commands.targets import change_each, require_confirmation
 from tui.errors import NotFound
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class DeleteOrphans(ChangingCommand):
             response = await context.cluster.connect.remove_orphans(name, self.group, origin)
             return TargetOutcome(name, model.verdict(response).message, raw=response)
 
-        return await for_each(self.names, act)
+        return await change_each(self.names, act)
 
     async def _preview(self, context: CommandContext) -> Result:
         response = await _orphans(context.cluster)

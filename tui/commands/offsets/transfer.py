@@ -17,7 +17,7 @@ from tui.commands.context import CommandCluster, CommandContext, CommandFiles
 from tui.commands.offsets.altering import REASON_HELP, STOP_HELP, parse_entries
 from tui.commands.offsets.changing import announce, apply_plan, dry_run_outcomes, plan_entries, topic_bounds
 from tui.commands.result import Result, TargetOutcome
-from tui.commands.targets import for_each, require_confirmation, select_names
+from tui.commands.targets import change_each, for_each, require_confirmation, select_names
 from tui.formatting import counted
 from tui.model import Offset
 from tui.offsets.changes import OffsetChange, changes
@@ -139,7 +139,7 @@ class ImportOffsets(ChangingCommand):
         async def act(name: str) -> TargetOutcome:
             return await apply_plan(context, plans[name]) if name in plans else looked[name]
 
-        return await for_each(wanted, act)
+        return await change_each(wanted, act)
 
 
 async def _changes(cluster: CommandCluster, name: str, entries: Sequence[Json]) -> list[OffsetChange]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from textual.content import Content
 
 from tui.errors import Refused
-from tui.formatting import one_line
+from tui.formatting import one_line, short_time
 from tui.widgets.text import visible, visible_lines
 
 NOTHING_LOGGED = "the worker has logged nothing for this connector yet"
@@ -49,7 +48,7 @@ def folded(lines: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], 
 def _line(line: Mapping[str, Any], times: int) -> Content:
     level, task = str(line.get("level", "")), line.get("task")
     style = _STYLES.get(level, "")
-    head = f"{time.strftime('%H:%M:%S', time.localtime(int(line.get('time', 0)) / 1000))} "
+    head = f"{short_time(int(line.get('time', 0)) / 1000)} "
     subject = "" if task is None else f"task {task} "
     first, *rest = visible_lines(str(line.get("message", "")))
     parts = [(head, "$text-muted"), (f"{visible(level):<5} ", f"bold {style}" if style else "$text-muted")]

@@ -174,7 +174,7 @@ class ClustersScreen(ListScreen[Profile | None]):
         parts += [(f"  {visible(text)}", "$text-muted") for text in known if text]
         parts.append("\n")
         if summary.link.state is LinkState.LOST:
-            parts.append((visible(summary.link.text(time.time())), "$error"))
+            parts.append((visible(summary.link.text(time.monotonic())), "$error"))
         else:
             words = ", ".join(f"{count:,} {state.lower()}" for state, count in summary.counts.items())
             parts.append(visible(words or ("no connectors" if summary.link.heard_at else "connecting…")))
@@ -256,4 +256,4 @@ def _counts(summary: ClusterSummary) -> Cell:
 
 
 def _last_seen(summary: ClusterSummary) -> str:
-    return "" if summary.link.heard_at is None else f"{format_duration(time.time() - summary.link.heard_at)} ago"
+    return "" if summary.link.heard_at is None else f"{format_duration(time.monotonic() - summary.link.heard_at)} ago"

@@ -8,7 +8,6 @@ from shlex import quote
 from typing import Protocol
 
 from textual.content import Content
-from textual.widgets import TextArea
 
 from tui.config import applying
 from tui.config.applying import ChangedMeanwhile, ConfigEdit
@@ -46,14 +45,13 @@ class ConfigPage(Protocol):
     def hidden_in(self, draft: ConfigDraft) -> frozenset[str]:
         """Keys of a draft whose values are never shown."""
 
-    @property
-    def editor(self) -> TextArea: ...
-
     def go_to(self, place: TextPosition) -> None: ...
 
     def report(self, text: str, kind: str = "info") -> None: ...
 
     async def ask(self, dialog: Dialog, instead: str) -> bool: ...
+
+    def applying(self, name: str) -> None: ...
 
     def applied(self, name: str, text: Content) -> None: ...
 
@@ -100,7 +98,7 @@ class ConfigController:
 
     async def _send(self, draft: ConfigDraft, edit: ConfigEdit) -> None:
         hidden, operations = self.page.hidden_in(draft), self.services.operations
-        self.page.editor.read_only = True
+        self.page.applying(draft.name)
         try:
             line = script_line(edit, hidden)
             async with self.services.tracked("change config", draft.name, (line,), hidden) as (operation, connect):
@@ -111,8 +109,6 @@ class ConfigController:
             self._refused(draft, error)
         else:
             self.page.applied(draft.name, words.applied(done, edit.changes, hidden))
-        finally:
-            self.page.editor.read_only = False
 
     def _refused(self, draft: ConfigDraft, error: HeadraceError) -> None:
         """Keeps the text. If the config was changed meanwhile, the text is compared with the current config."""

@@ -33,7 +33,7 @@ from tui.screens.config.keys import ConfigKeys
 from tui.screens.config.validating import Validator
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.grid import Grid
-from tui.widgets.jsontext import DISCARDED
+from tui.widgets.jsontext import BEING_APPLIED, DISCARDED
 from tui.widgets.pager import Pager
 
 REVIEW_DELAY = 0.08  # seconds from the last key to the review
@@ -70,6 +70,7 @@ class ConfigPane(Pane):
         self.drafts: dict[str, ConfigDraft] = {}
         self._reading: set[str] = set()  # connectors whose definitions are being read
         self._asked_for: dict[str, Mapping[str, str] | None] = {}  # the config last asked for; None without a response
+        self._applying: set[str] = set()  # connectors whose text cannot be edited, since it is being applied
         self._checking: Timer | None = None
         self.validator = Validator(lambda: self.services.connect, self.review)
         self.controller = ConfigController(services, self)
@@ -200,6 +201,11 @@ class ConfigPane(Pane):
         if not knows_all and self.connector.name not in self._asked_for:
             # passwords must be known before the text is shown
             self.services.do(self._read_keys_and_edit(self.connector, key))
+            return
+        if self.name_shown in self._applying:
+            self.open(self.drafts[self.name_shown], key)
+            self.editor.read_only = True
+            self.report(BEING_APPLIED)
             return
         kept, origin = self.drafts.get(self.name_shown), ""
         if kept is None and (left := self.services.text_left_behind(CONFIG, self.name_shown)) is not None:
@@ -351,7 +357,13 @@ class ConfigPane(Pane):
         self.drafts.pop(name, None)
         self.services.keep_text(CONFIG, name, None)
 
+    def applying(self, name: str) -> None:
+        self._applying.add(name)
+        if name == self.name_shown:
+            self.editor.read_only = True
+
     def applied(self, name: str, text: Content) -> None:
+        self._applying.discard(name)
         self._discard(name)
         if name == self.name_shown:
             self.remove_class("-editing")
@@ -362,13 +374,14 @@ class ConfigPane(Pane):
 
     def refused(self, name: str, text: Content) -> None:
         """Shows the reason and keeps the text."""
+        self._applying.discard(name)
         if name == self.name_shown and self.is_editing:
             self._load(self.drafts[name], undoable=True)
             self.set_banner(text, "-refused")
             self.check()
 
     def set_banner(self, content: Content | None, kind: str = "") -> None:
-        self.query_one(Banner).put(content, kind)
+        self.query_one(Banner).show(content, kind)
 
     @property
     def has_unsaved(self) -> list[str]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from tui.commands.cluster.restarts import situation
-from tui.formatting import one_line
+from tui.formatting import one_line, short_time
 from tui.widgets.text import visible
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def content(response: RestartsResponse | None, now: float) -> Content:
         parts += [f"{who}: ", (text, _INKS.get(word, "")), "\n"]
         newer = ""
         for past in unit["history"][:MAX_SHOWN]:
-            at = time.strftime("%H:%M:%S", time.localtime(past["time"] / 1000))
+            at = short_time(past["time"] / 1000)
             attempt = f"restart {past['attempt']}" if past["attempt"] else "no restart"
             error = _PACKAGE.sub("", one_line(past["error"]))
             parts += [(f"  {at} {attempt:<11} ", "$text-muted"), visible(error) if error != newer else "same", "\n"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -10,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from tui.errors import HeadraceError, Refused
-from tui.formatting import one_line
+from tui.formatting import one_line, short_time
 from tui.model import Connector
 from tui.screens.base import log_lines
 from tui.screens.base.pane import Note, Pane
@@ -23,7 +22,7 @@ from tui.widgets.pager import Pager
 
 STYLES = {BAD: "grid--error", WARN: "grid--warning", GOOD: "grid--success"}
 EVENT_COLUMNS = (
-    Column("time", "TIME", 8),
+    Column("time", "TIME", 8, grows=True),
     Column("about", "ABOUT", 9, grows=True),
     Column("text", "EVENT", 30, grows=True),
 )
@@ -51,6 +50,7 @@ class EventsPane(Pane):
         self.events = self.services.events.of(self.name_shown)[::-1]
         rows = {f"{len(self.events) - place}": event for place, event in enumerate(self.events)}
         widths = {"text": max((len(event.text) for event in self.events), default=0), "about": 9}
+        widths["time"] = max((len(short_time(event.at)) for event in self.events), default=0)
         grid = self.query_one(Grid)
         grid.show(list(rows), lambda key: _cells(rows[key]) if key in rows else {}, widths)
         self._show_full(grid.current)
@@ -68,20 +68,16 @@ class EventsPane(Pane):
         event.stop()
 
     def action_copy(self) -> None:
-        text = "\n".join(f"{_clock(event.at)} {event.subject}: {event.text}" for event in self.events[::-1])
+        text = "\n".join(f"{short_time(event.at)} {event.subject}: {event.text}" for event in self.events[::-1])
         copy(self, text, f"{len(self.events)} events")
 
 
 def _cells(event: Event) -> Mapping[str, Cell]:
     return {
-        "time": Cell(_clock(event.at), "grid--muted"),
+        "time": Cell(short_time(event.at), "grid--muted"),
         "about": Cell(event.subject, "grid--muted"),
         "text": Cell(event.text, STYLES.get(event.kind, "")),
     }
-
-
-def _clock(at: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(at))
 
 
 class LogPane(Pane):

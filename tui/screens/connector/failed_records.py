@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.content import Content
 
-from tui.formatting import counted, one_line
+from tui.formatting import counted, one_line, short_time
 from tui.widgets.text import visible
 
 MAX_SHOWN = 8  # distinct failures, the newest
@@ -64,7 +64,7 @@ def _place(failure: Mapping[str, Json]) -> str:
 
 
 def _record(failure: Mapping[str, Json], times: int) -> Content:
-    at = time.strftime("%H:%M:%S", time.localtime(int(failure.get("time") or 0) / 1000))
+    at = short_time(int(failure.get("time") or 0) / 1000)
     where = f" {_place(failure)}" if failure.get("topic") else ""
     text = f"{failure.get('message', '')}" + (f" ({failure['cause']})" if failure.get("cause") else "")
     message = one_line(text)

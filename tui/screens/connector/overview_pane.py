@@ -28,7 +28,7 @@ from tui.wire import audit
 if TYPE_CHECKING:
     from tui.client.responses import RestartsResponse
 from tui.config.secrets import shown
-from tui.formatting import counted, one_line
+from tui.formatting import counted, one_line, short_time
 from tui.screens.base import stack_traces
 from tui.widgets import states
 
@@ -50,8 +50,7 @@ def standing(lines: Sequence[Mapping[str, Json]], offsets: Json, now: float) -> 
             break
         if line.get("level") in LEVELS:
             task = "" if line.get("task") is None else f"task {line['task']} "
-            clock = time.strftime("%H:%M:%S", time.localtime(at / 1000))
-            return f"{task}at {clock}: {one_line(line.get('message') or '')}"
+            return f"{task}at {short_time(at / 1000)}: {one_line(line.get('message') or '')}"
     return ""
 
 

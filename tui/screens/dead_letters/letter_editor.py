@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import Label, TextArea
 
 from tui.screens.base.pop_up import PopUp
-from tui.topics.byte_views import ByteView, best_view, shown
+from tui.topics.byte_views import ByteView, best_view, compacted, indented
 from tui.widgets.jsontext import JsonArea
 from tui.widgets.text import visible
 
@@ -33,7 +33,7 @@ class LetterEditor(PopUp[bytes | None]):
     def __init__(self, title: str, value: bytes) -> None:
         super().__init__()
         self.title_text, self.value = title, value
-        self.before = shown(value, best_view(value), MAX_EDITED)
+        self.before = indented(value.decode()) if best_view(value) is ByteView.JSON else value.decode()
 
     def contents(self) -> ComposeResult:
         yield Label(Content(visible(self.title_text)), id="title")
@@ -70,7 +70,7 @@ def edited(before: bytes, text: str) -> bytes:
     """The text as bytes; JSON that was on one line stays on one line."""
     if best_view(before) is ByteView.JSON and b"\n" not in before.strip():
         try:
-            return json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":")).encode()
+            return compacted(text).encode()
         except ValueError:
             pass
     return text.encode()

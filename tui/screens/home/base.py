@@ -129,7 +129,7 @@ class HomeBase(Screen[None]):
 
     def report(self, text: str, kind: str = "info", subject: str = "") -> None:
         """Shows a text in the status line. `kind` is info, good, warn, bad or busy; `about` as in StatusText."""
-        self.status = StatusText(text, kind if text else "", time.time(), subject)
+        self.status = StatusText(text, kind if text else "", time.monotonic(), subject)
         self.query_one(StatusBar).report(text, kind)
 
     def clear_report(self, text: str) -> None:
@@ -184,7 +184,7 @@ class HomeBase(Screen[None]):
         link = self.snapshot.link
         self.connector_list.set_stale(self.is_stale)
         self.connector_list.update_rows(self.snapshot, self.filter_text, follow=follow)
-        self.query_one(TitleBar).set_link(link, time.time())
+        self.query_one(TitleBar).set_link(link, time.monotonic())
         self.count()
         self.open_pane()
         if self._view is not None and self._view.name_shown is not None:
@@ -248,7 +248,7 @@ class HomeBase(Screen[None]):
     async def read_version(self) -> None:
         """Reads the worker's version and shows it in the title."""
         if self.services is not None and (version := await self.services.read_root()):
-            self.query_one(TitleBar).set_link(self.snapshot.link, time.time(), version)
+            self.query_one(TitleBar).set_link(self.snapshot.link, time.monotonic(), version)
 
     # In the background
 

@@ -70,8 +70,10 @@ class BulkActions:
         self._start(self._operation(action, targets))
 
     def _operation(self, action: ConnectorAction, targets: list[BulkTarget], noun: str = "connector") -> BulkOperation:
-        act = self._controller.runner.act
-        return BulkOperation(action, targets, act, self.home.snapshot_of, self._steps_changed, noun)
+        runner = self._controller.runner
+        return BulkOperation(
+            action, targets, runner.act, runner.not_sent, self.home.snapshot_of, self._steps_changed, noun
+        )
 
     def restart_failed(self, units: Sequence[FailedUnit]) -> str:
         """Asks, then restarts these failed tasks and connectors. Returns why there is no question; empty if there
@@ -112,6 +114,7 @@ class BulkActions:
     def _start(self, bulk: BulkOperation) -> None:
         from tui.screens.operations.bulk_screen import BulkScreen
 
+        self._controller.bulk_operations.append(bulk)
         self.home.do(bulk.run())
         if not isinstance(self.home.app.screen, BulkScreen):
             self.home.app.push_screen(BulkScreen(bulk, self._start))

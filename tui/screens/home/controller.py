@@ -11,7 +11,9 @@ from textual.content import Content
 
 from tui.commands.base import Command, Danger
 from tui.commands.result import Result
+from tui.commands.targets import pinned
 from tui.errors import HeadraceError, error_line
+from tui.formatting import counted
 from tui.goals import described
 from tui.model import Connector
 from tui.offsets.pending_changes import PendingChange
@@ -20,6 +22,7 @@ from tui.screens.base.dialog import Dialog
 from tui.screens.home.base import HomeBase
 from tui.screens.offsets.interrupted_changes import InterruptedChanges, InterruptedDialog
 from tui.screens.operations.actions import ACTIONS, ConnectorAction, restart_of
+from tui.screens.operations.bulk import BulkOperation
 from tui.screens.operations.operation_runner import OperationRunner, summary
 from tui.screens.services.cluster_services import ClusterServices
 from tui.screens.services.operations import Phase
@@ -36,6 +39,7 @@ class HomeController:
         self.home, self.services, self._prompt_closed = home, services, prompt_closed
         self.runner = OperationRunner(services.connection, home.operations, home.report)
         self.interrupted = InterruptedChanges(services, self._ask_about)
+        self.bulk_operations: list[BulkOperation] = []  # of this session
 
     async def _ask_about(self, intent: PendingChange) -> str:
         return await self.home.app.push_screen_wait(InterruptedDialog(intent))
@@ -116,15 +120,26 @@ class HomeController:
 
     async def _run(self, command: Command, line: str) -> None:
         if command.danger and not command.values.get("dry_run"):  # --yes is for scripts
-            dialog = await self._preview(command, line)
-            if dialog is None or not await self.agreed(self.put(dialog), line):
+            if (shown := await self._confirmed(command, line)) is None:
                 return
+            command = pinned(command, shown)
         result = await self.runner.run(command, line)
         if not command.changes:  # a change is an operation, which reports its own result
             self.home.settle()
         if result is not None:
             await self._show(command, line, result)
             self._offer_interrupted({outcome.name for outcome in result.outcomes if outcome.failed})
+
+    async def _confirmed(self, command: Command, line: str) -> Result | None:
+        """The dry run that the user has confirmed, None without a confirmation. Asks again if the plan has changed."""
+        shown = await self.runner.preview(command)
+        while shown is not None and await self.agreed(self.put(_typed_question(command, line, shown)), line):
+            before, shown = shown, await self.runner.preview(command) if command.has_plan else shown
+            if shown == before:
+                return shown
+            if shown is not None:
+                self.home.report("the plan has changed since the question, for example by another user", "warn")
+        return None
 
     def _offer_interrupted(self, failed: set[str]) -> None:
         """Asks about changes of offsets that the command left unfinished, once the cluster responds again."""
@@ -138,19 +153,6 @@ class HomeController:
                 texts = ", ".join(f"{text.kind} of {text.name}" for text in left)
                 text = f"not applied when a console ended: {texts}; the editor has the text"
                 self.home.report(text, "warn")
-
-    async def _preview(self, command: Command, line: str) -> Dialog | None:
-        """The question with all targets; if there are several, their number has to be typed."""
-        preview = await self.runner.preview(command)
-        if preview is None:
-            return None
-        count = len({outcome.name for outcome in preview.outcomes})
-        if count > 1:
-            title, name = f"{line}: {count} {command.noun}s; type {count} to continue", str(count)
-        else:
-            named = command.danger is Danger.NAME and preview.outcomes
-            title, name = line, preview.outcomes[0].name if named else ""
-        return Dialog(title, reading.of_result(preview, wide=False), command.verb.split()[0], name=name)
 
     async def _show(self, command: Command, line: str, result: Result) -> None:
         form = command.values.get("output") or ""
@@ -182,6 +184,11 @@ class HomeController:
         running = [operation for operation in self.home.operations.open if operation.phase is Phase.REQUESTED]
         return [
             *(f"under way, would be interrupted: {operation.title}" for operation in running),
+            *(
+                f"not sent yet, would not be sent: {bulk.action.name} {counted(bulk.waiting, bulk.noun)}"
+                for bulk in self.bulk_operations
+                if bulk.waiting
+            ),
             *program.of(self.home).unsaved,
         ]
 
@@ -199,3 +206,14 @@ class HomeController:
     def _leave(self) -> None:
         program.of(self.home).discard_texts()
         self.home.app.exit(0)
+
+
+def _typed_question(command: Command, line: str, shown: Result) -> Dialog:
+    """The question with all targets of the dry run; if there are several, their number has to be typed."""
+    count = len({outcome.name for outcome in shown.outcomes})
+    if count > 1:
+        title, name = f"{line}: {count} {command.noun}s; type {count} to continue", str(count)
+    else:
+        named = command.danger is Danger.NAME and shown.outcomes
+        title, name = line, shown.outcomes[0].name if named else ""
+    return Dialog(title, reading.of_result(shown, wide=False), command.verb.split()[0], name=name)

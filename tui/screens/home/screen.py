@@ -72,7 +72,7 @@ class Home(ListAndPage):
         super().__init__(profile)
         self.is_started = False  # or has failed to start
         self.updates = Updates(self)
-        self.operations = Operations(time.time, self.updates.stepped)
+        self.operations = Operations(self.updates.stepped)
         self.command_line = CommandLine(self, self.run_line, lambda: self.navigation.context_names())
         self.enablement = KeyEnablement(self, lambda: self.command_line.is_open)
         self._is_resting = False  # another cluster is on the screen
@@ -153,7 +153,7 @@ class Home(ListAndPage):
         await self.command_line.mount()
         if self.profile.bootstrap:
             self.broker_lag = BrokerLag(
-                services.progress, lambda: services.context().cluster.brokers(), self.report, time.time
+                services.progress, lambda: services.context().cluster.brokers(), self.report, time.monotonic
             )
         self.controller = HomeController(self, services, self.command_line.closed)
         self.bulk = BulkActions(self, self.controller, self.updates.steps_changed)

@@ -108,7 +108,7 @@ class Updates:
 
     def tick(self) -> None:
         """Updates each second: staleness, ages in the list, pending operations, progress, texts that expire."""
-        home, now = self.home, time.time()
+        home, now = self.home, time.monotonic()
         if home.services is None:
             return
         store = home.services.connection.store

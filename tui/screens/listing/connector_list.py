@@ -151,7 +151,7 @@ class ConnectorList(Grid):
         histories = self.monitor.rate_histories if self.monitor is not None else {}
         if self.columns != COLUMNS and (histories or any(progress.is_known for progress in self.progress.values())):
             self.set_columns(COLUMNS)
-        is_due = self.clock() - self._sorted_at >= RESORT_INTERVAL
+        is_due = abs(self.clock() - self._sorted_at) >= RESORT_INTERVAL  # the clock may have been set back
         moves = any(by in ("lag", "throughput", "failures") for by, _ in self.order.levels)
         if is_due and (moves or uses_facts(self.filter_text)):
             self.update_rows(self.snapshot, self.filter_text)

@@ -148,7 +148,10 @@ class OffsetsController:
         operations, certain = self.services.operations, done.verdict.certainty is Certainty.DEFINITE
         operation.doubtful = not certain
         operations.note(operation, done.verdict.message + ("" if certain else f" ({partitions.by_hand(done.verdict)})"))
-        if plan.must_stop and not done.left_stopped:
+        if problems := done.problems(plan):
+            stopped = ["the connector remains STOPPED"] if done.left_stopped else []
+            operations.failed(operation, "; ".join([*problems, *stopped]))
+        elif plan.must_stop and not done.left_stopped:
             operation.goal = plan.state
             operations.accepted(operation)
         else:

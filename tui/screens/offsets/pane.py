@@ -32,7 +32,7 @@ from tui.screens.offsets.controller import OffsetsController
 from tui.screens.offsets.editor import Editor
 from tui.screens.offsets.reading import OffsetReading
 from tui.screens.services.cluster_services import ClusterServices
-from tui.widgets.jsontext import DISCARDED
+from tui.widgets.jsontext import BEING_APPLIED, DISCARDED
 from tui.widgets.pager import Pager
 
 CHECK_DELAY = 0.08  # seconds after the last key
@@ -74,6 +74,7 @@ class OffsetsPane(Pane):
         self.read_at = 0.0
         self.trouble = ""  # why the last read failed
         self._asking: set[str] = set()
+        self._applying: set[str] = set()  # connectors whose text cannot be edited, since it is being applied
         self.drafts: dict[str, OffsetDraft] = {}
         self.lags: Mapping[str, Lag] = {}
         self.remarks = NO_WARNINGS
@@ -143,7 +144,7 @@ class OffsetsPane(Pane):
         super()._fetch_again()
 
     def set_banner(self, content: Content | None, kind: str = "") -> None:
-        self.query_one(Banner).put(content, kind)
+        self.query_one(Banner).show(content, kind)
 
     def read(self) -> None:
         """Reads the offsets, unless a request is already under way: an outage of the brokers delays the response."""
@@ -205,6 +206,11 @@ class OffsetsPane(Pane):
             return
         if self.offsets is None:
             self._want_edit = True
+            return
+        if self.name_shown in self._applying:
+            self.open(self.drafts[self.name_shown])
+            self.editor.read_only = True
+            self.report(BEING_APPLIED)
             return
         origin = self._take_over()
         kept = self.drafts.get(self.name_shown)
@@ -358,6 +364,7 @@ class OffsetsPane(Pane):
     # Results
 
     def applying(self, name: str) -> None:
+        self._applying.add(name)
         if name == self.name_shown:
             self.editor.read_only = True
             self.set_banner(None)
@@ -367,6 +374,7 @@ class OffsetsPane(Pane):
         self.services.keep_text(OFFSETS, name, None)
 
     def applied(self, plan: OffsetPlan, done: OffsetsApplied) -> None:
+        self._applying.discard(plan.name)
         self._discard(plan.name)
         if plan.name != self.name_shown:
             return
@@ -379,6 +387,7 @@ class OffsetsPane(Pane):
 
     def refused(self, plan: OffsetPlan, error: OffsetsNotApplied) -> None:
         """Keeps the text. If the offsets were changed meanwhile, the text is compared with the current offsets."""
+        self._applying.discard(plan.name)
         kept = self.drafts.get(plan.name)
         if kept is not None and error.now is not None:
             self.drafts[plan.name] = kept.rebased(error.now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
@@ -13,14 +14,15 @@ from tui.formatting import one_line
 from tui.model import Offset
 from tui.offsets import partitions
 from tui.offsets.lag import Lag, OffsetWarnings, time_of
+from tui.screens.base.pane import Note
 from tui.screens.offsets import wording
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.text import visible
 
 COLUMNS = (
-    Column("partition", "PARTITION", 24, grows=True),
-    Column("offset", "OFFSET", 20, grows=True),
+    Column("partition", "PARTITION", 24, grows=True, middle=True),
+    Column("offset", "OFFSET", 20, grows=True, middle=True),
     Column("lag", "LAG", 10, rank=1, right=True),
     Column("time", "BEHIND", 9, rank=2, right=True),
 )
@@ -52,6 +54,12 @@ class OffsetTable(Grid):
         self.empty = one_line(visible(instead))
         self.show(list(rows), cells, wanted)
 
+    def cut_text(self, entry: Offset) -> str:
+        """The partition and the offset in full if a column cuts them, otherwise empty."""
+        texts = {"partition": partitions.shown(entry.partition), "offset": partitions.offset_cell(entry.offset)}
+        is_cut = any(cell_len(texts[column.key]) > width for column, width in self._arranged if column.key in texts)
+        return "  ".join(texts.values()) if is_cut else ""
+
     @property
     def place(self) -> int:
         """The index of the partition under the cursor, whatever the order of the rows."""
@@ -77,6 +85,7 @@ class OffsetReading(Container):
         yield Static(id="age", markup=False)
         yield Static(id="progress", markup=False)
         yield OffsetTable("partitions")
+        yield Note("full")
 
     @property
     def table(self) -> OffsetTable:
@@ -96,6 +105,18 @@ class OffsetReading(Container):
         line = self.query_one("#progress", Static)
         line.set_class(bool(text.plain), "-shown")
         line.update(text)
+        self._show_full()
+
+    def on_grid_moved(self, event: Grid.Moved) -> None:
+        event.stop()
+        self._show_full()
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._show_full)
+
+    def _show_full(self) -> None:
+        """Shows what the table cuts of the row under the cursor."""
+        self.query_one(Note).report("" if (entry := self.current) is None else self.table.cut_text(entry))
 
     def show_age(self, text: str) -> None:
         """The age of the offsets on screen; empty while they are fresh."""

@@ -11,9 +11,9 @@ from textual.timer import Timer
 from textual.widgets import Input, Label
 
 from tui.errors import HeadraceError, UsageError
-from tui.formatting import counted
+from tui.formatting import counted, local_time
 from tui.model import Offset
-from tui.offsets.positions import EXAMPLES, EXPECTED, TimePosition, parse
+from tui.offsets.positions import EXAMPLES, EXPECTED, Position, TimePosition, parse
 from tui.offsets.seek import SeekPlan, SeekPlanner, SeekRequest
 from tui.screens.base.pop_up import PopUp
 from tui.screens.offsets import wording
@@ -159,9 +159,17 @@ class SetByTimeDialog(PopUp[SeekPlan | None]):
         self.dismiss(None)
 
 
+def _as_understood(position: Position) -> str:
+    """A time in UTC, in which times without a zone are understood, and in the local zone of all times on the screen."""
+    if not isinstance(position, TimePosition):
+        return ""
+    utc, local = str(position), local_time(position.milliseconds)
+    return f"to {utc}: " if local.replace(" ", "T") + "Z" == utc else f"to {utc}, here {local}: "
+
+
 def preview(seek_plan: SeekPlan, target: SeekRequest) -> Content:
     """The position as understood, the total, and each partition."""
-    head = f"to {target.position}: " if isinstance(target.position, TimePosition) else ""
+    head = _as_understood(target.position)
     if not seek_plan.changes:
         none = Content(f"{head}{counted(seek_plan.seen, 'partition')}, none would change")
         return Content("\n").join([none, wording.diff(seek_plan.held, 100)]) if seek_plan.held else none

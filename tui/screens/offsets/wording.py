@@ -120,17 +120,23 @@ def verdict(name: str, done: OffsetsApplied) -> tuple[Content, str]:
     definite = done.verdict.certainty is Certainty.DEFINITE
     style = "$success" if definite and not done.differing else "$warning"
     head = "✓ definite success" if definite else "! possible success"
-    parts: list[Part] = [(head, f"bold {style}"), (f"  {visible(name)}", "bold"), "\n", visible(done.verdict.message)]
-    if not definite:
-        parts += ["\n", ("to do: ", f"bold {style}"), visible(by_hand(done.verdict).removeprefix("possible success: "))]
-    if done.left_stopped:
-        parts += ["\n", ("The connector remains STOPPED; r resumes it.", "bold")]
-    if done.differing:
-        parts += ["\n", ("the offsets read back differ: ", f"bold {style}"), diff(done.differing)]
-    if done.moved:
-        parts += ["\n", ("offsets moved meanwhile; applied: ", "bold"), diff(done.moved, 3)]
+    parts: list[Part] = [(head, f"bold {style}"), (f"  {visible(name)}", "bold")]
+    # The rest may be below the end of a small banner.
     if done.trouble:
         parts += ["\n", (visible(done.trouble), "$error")]
+    if done.differing:
+        verb = "offset differs" if len(done.differing) == 1 else "offsets differ"
+        text = f"after reading back, {len(done.differing):,} {verb} from the request, see below"
+        parts += ["\n", (text, "bold $error")]
+    if done.left_stopped:
+        parts += ["\n", ("The connector remains STOPPED; r resumes it.", "bold")]
+    parts += ["\n", visible(done.verdict.message)]
+    if not definite:
+        parts += ["\n", ("to do: ", f"bold {style}"), visible(by_hand(done.verdict).removeprefix("possible success: "))]
+    if done.moved:
+        parts += ["\n", ("offsets moved meanwhile; applied: ", "bold"), diff(done.moved, 3)]
+    if done.differing:
+        parts += ["\n", ("requested, but not read back:\n", "bold"), diff(done.differing)]
     parts.append(("\nu opens the editor with the old offsets", "$text-muted"))
     return Content.assemble(*parts), "-definite" if style == "$success" else "-possible"
 

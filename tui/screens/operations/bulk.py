@@ -18,6 +18,7 @@ MAX_REQUESTS = 4  # under way at once; the worker's herder processes them one by
 WAITING, CANCELLED, NO_RESPONSE = "waiting", "not sent: cancelled", "not sent: the cluster does not respond"
 
 Act = Callable[[ConnectorAction, Connector], Awaitable[Operation]]
+NotSent = Callable[[ConnectorAction, Connector, str], Operation]  # logs a target and why no request was sent
 Look = Callable[[str], Connector | None]
 
 
@@ -28,6 +29,7 @@ class BulkTarget:
 
     name: str
     left_out: str = ""
+    is_sent: bool = False  # or being sent
     operation: Operation | None = None
     action: ConnectorAction | None = None  # instead of that of the whole operation
 
@@ -43,15 +45,15 @@ class BulkTarget:
     @property
     def failed(self) -> bool:
         """Whether a retry may help."""
-        if self.operation is None:
-            return self.left_out in (CANCELLED, NO_RESPONSE)
-        return self.operation.phase.is_bad
+        return self.operation is not None and self.operation.phase.is_bad
 
     @property
     def word(self) -> str:
         if self.operation is not None:
             return self.operation.phase.value
-        return WAITING if not self.left_out else "left out"
+        if self.left_out:
+            return "left out"
+        return Phase.REQUESTED.value if self.is_sent else WAITING
 
     @property
     def message(self) -> str:
@@ -77,6 +79,7 @@ class BulkOperation:
     action: ConnectorAction
     targets: list[BulkTarget]
     act: Act
+    not_sent: NotSent
     look: Look
     changed: Callable[[], None]
     noun: str = "connector"
@@ -91,13 +94,16 @@ class BulkOperation:
     async def _one(self, target: BulkTarget, slots: asyncio.Semaphore) -> None:
         async with slots:
             now = self.look(target.name)
-            if self.cancelled or self._down:
-                target.left_out = CANCELLED if self.cancelled else NO_RESPONSE
-            elif now is None:
+            if now is None:
                 target.left_out = "deleted meanwhile"
+            elif self.cancelled or self._down:
+                why = CANCELLED if self.cancelled else NO_RESPONSE
+                target.operation = self.not_sent(target.action or self.action, now, why)
             elif why := (target.action or self.action).needs(now):
                 target.left_out = why
             else:
+                target.is_sent = True
+                self.changed()
                 target.operation = await self.act(target.action or self.action, now)
                 # If the cluster is unreachable for one request, the others are not sent; they wait for a retry.
                 self._down = self._down or isinstance(target.operation.error, Unreachable)
@@ -111,7 +117,7 @@ class BulkOperation:
     def retry(self) -> BulkOperation | None:
         """The same verb for the targets that failed or were not sent; None if there are none."""
         failed = [BulkTarget(target.name, action=target.action) for target in self.targets if target.failed]
-        again = BulkOperation(self.action, failed, self.act, self.look, self.changed, self.noun)
+        again = BulkOperation(self.action, failed, self.act, self.not_sent, self.look, self.changed, self.noun)
         return again if failed else None
 
     @property
@@ -124,7 +130,12 @@ class BulkOperation:
 
     @property
     def can_be_cancelled(self) -> bool:
-        return not self.cancelled and any(not target.left_out and target.operation is None for target in self.targets)
+        return not self.cancelled and self.waiting > 0
+
+    @property
+    def waiting(self) -> int:
+        """The number of targets whose request has not been sent yet."""
+        return sum(target.word == WAITING for target in self.targets)
 
     def lines(self) -> list[str]:
         """The script lines that do the same: one for all connectors, and one for each task."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -11,6 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Label
 
+from tui.formatting import short_time
 from tui.screens.base import program
 from tui.screens.base.pop_up import PopUp
 from tui.screens.services.operations import GLYPHS, Operation, Operations, Phase
@@ -25,7 +25,7 @@ STYLES = {
     Phase.TIMED_OUT: "grid--warning",
 }
 COLUMNS = (
-    Column("time", "TIME", 8),
+    Column("time", "TIME", 8, grows=True),
     Column("what", "OPERATION", 24, grows=True),
     Column("phase", "STEP", 11),
     Column("message", "LAST MESSAGE", 20, rank=1, grows=True),
@@ -65,7 +65,9 @@ class OperationsScreen(PopUp[None]):
         grid = self.query_one(Grid)
         newest = self.operations.log[::-1]
         widest = max((len(operation.title) for operation in newest), default=0)
-        grid.show([str(operation.id) for operation in newest], self.cells, {"what": widest, "message": 400})
+        clock = max((len(short_time(operation.started)) for operation in newest), default=0)
+        widths = {"time": clock, "what": widest, "message": 400}
+        grid.show([str(operation.id) for operation in newest], self.cells, widths)
         self.query_one("#title", Label).update(self._title())
         self.detail()
 
@@ -86,7 +88,7 @@ class OperationsScreen(PopUp[None]):
     def cells(self, key: str) -> Mapping[str, Cell]:
         operation = self.operations.log[int(key) - 1]
         return {
-            "time": Cell(_clock(operation.started), "grid--muted"),
+            "time": Cell(short_time(operation.started), "grid--muted"),
             "what": Cell(operation.title, "grid--strong"),
             "phase": Cell(f"{GLYPHS[operation.phase]} {operation.phase.value}", STYLES.get(operation.phase, "")),
             "message": Cell(operation.last, "grid--muted"),
@@ -100,7 +102,7 @@ class OperationsScreen(PopUp[None]):
         self.refresh_bindings()
         parts: list[str | tuple[str, str]] = []
         for at, text in operation.notes:
-            parts += [(f"{_clock(at)}  ", "$text-muted"), f"{visible(text)}\n"]
+            parts += [(f"{short_time(at)}  ", "$text-muted"), f"{visible(text)}\n"]
         parts.append(("\nscript\n", "bold $accent"))
         parts += [f"{visible(line)}\n" for line in operation.lines]
         if curl := operation.curl(self.url):
@@ -130,7 +132,3 @@ class OperationsScreen(PopUp[None]):
     def copy(self, text: str) -> None:
         self.app.copy_to_clipboard(text)
         self.query_one("#title", Label).update(Content(visible(program.of(self).copied)))
-
-
-def _clock(at: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(at))

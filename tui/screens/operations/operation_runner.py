@@ -33,14 +33,7 @@ class OperationRunner:
 
     async def act(self, action: ConnectorAction, connector: Connector) -> Operation:
         """A verb for one connector. Returns when the cluster has responded, before the new state is observed."""
-        operation = self.operations.begin(
-            action.name,
-            connector.name,
-            goal=action.goal,
-            lines=(action.script_line(connector),),
-            doing=action.doing,
-            task=action.task,
-        )
+        operation = self._begun(action, connector)
         connect = self.connection.recording_client(
             operation.calls.append, lambda text: self.operations.note(operation, text)
         )
@@ -54,6 +47,22 @@ class OperationRunner:
             self.operations.accepted(operation)
             self.connection.store.refresh()
         return operation
+
+    def not_sent(self, action: ConnectorAction, connector: Connector, why: str) -> Operation:
+        """Logs a verb that was requested, but not sent."""
+        operation = self._begun(action, connector)
+        self.operations.failed(operation, why)
+        return operation
+
+    def _begun(self, action: ConnectorAction, connector: Connector) -> Operation:
+        return self.operations.begin(
+            action.name,
+            connector.name,
+            goal=action.goal,
+            lines=(action.script_line(connector),),
+            doing=action.doing,
+            task=action.task,
+        )
 
     async def set_level(self, logger: str, level: str, scope: str) -> Operation:
         """Sets the level of a logger; the operation ends with the response."""

@@ -24,7 +24,9 @@ class ClusterConnection:
         self.profile = profile
         self.clock: Callable[[], float] = time.monotonic  # limits retries and waiting times of commands
         transport = session.evented(profile)
-        self.store = ClusterStore(session.connect(profile, transport), transport.lines, clock=time.time, loads=loads)
+        self.store = ClusterStore(
+            session.connect(profile, transport), transport.lines, clock=time.monotonic, loads=loads
+        )
         self.transport = ObservedTransport(transport, self.store.mark_contact)
         self.connect = session.connect(profile, self.transport)
 

@@ -52,7 +52,7 @@ class IncidentWatch:
 
     def tick(self, snapshot: Snapshot) -> None:
         """Verifies the rules if it is time, and reports incidents that have started or ended."""
-        now, state = time.time(), snapshot.link.state
+        now, state = time.monotonic(), snapshot.link.state
         if not self.incidents.rules or now < self._next or state is LinkState.CONNECTING:
             return
         self._next = now + self._every
@@ -60,7 +60,7 @@ class IncidentWatch:
             changes = self.incidents.lost(f"cannot be reached: {snapshot.link.trouble}", now)
         else:
             self._ask_when_due(snapshot, now)
-            changes = self.incidents.observe(self._observed(snapshot, now), now)
+            changes = self.incidents.observe(self._observed(snapshot), now)
         for change in changes:
             self._notify(change)
 
@@ -76,14 +76,14 @@ class IncidentWatch:
         self._report(text_of(change, self._label), kind)
         self._notifier.notify(change)
 
-    def _observed(self, snapshot: Snapshot, now: float) -> list[Observation]:
+    def _observed(self, snapshot: Snapshot) -> list[Observation]:
         nothing = ConnectorProgress()
         seen = []
         for name, connector in snapshot.connectors.items():
             known = self._progress.known.get(name, nothing)
             observation = Observation(connector, known.lag)
             if self._progress.has_events:
-                rate = known.failing.rate if known.failing.is_so(now) else 0.0
+                rate = known.failing.rate if known.failing.is_so(time.time()) else 0.0
                 observation = observation._replace(failures=rate, stalled=known.stalled)
             seen.append(with_expiry(observation, self._expiry[name]) if name in self._expiry else observation)
         return seen

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -67,11 +68,11 @@ class Operation:
     goal: str
     lines: tuple[str, ...]  # the script lines that do the same
     doing: str  # shown in the list meanwhile, for example `stopping`
-    started: float
+    started: float  # seconds since 1970
     since: float = 0.0  # the time of the last change of the target before it, by the worker's clock
     task: int | None = None  # the task of the target, if it is the only one concerned
     phase: Phase = Phase.REQUESTED
-    accepted_at: float = 0.0
+    accepted_at: float = 0.0  # on the monotonic clock, as `heard_at` of a ClusterLink
     notes: list[tuple[float, str]] = field(default_factory=list)
     calls: list[ApiCall] = field(default_factory=list)
     doubtful: bool = False  # the server reports a possible success only
@@ -101,10 +102,17 @@ def as_curl(url: str, call: ApiCall) -> str:
 
 
 class Operations:
-    """The log of this session, the newest last. `changed` is called after each step."""
+    """The log of this session, the newest last. `changed` is called after each step.
 
-    def __init__(self, clock: Callable[[], float], changed: Callable[[Operation], None]) -> None:
-        self._clock, self._changed = clock, changed
+    Waiting times are those of `clock`, which is monotonic; the log has the times of `wall_clock`."""
+
+    def __init__(
+        self,
+        changed: Callable[[Operation], None],
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._changed, self._clock, self._wall_clock = changed, clock, wall_clock
         self.log: list[Operation] = []
         self._open: dict[int, Operation] = {}  # by id, so that drawing a row does not search the whole log
         self._settling: dict[int, tuple[Operation, float]] = {}  # by id; the time when RUNNING was observed
@@ -121,7 +129,7 @@ class Operations:
         task: int | None = None,
     ) -> Operation:
         since = self._since.get(target, 0.0)
-        operation = Operation(len(self.log) + 1, verb, target, goal, lines, doing, self._clock(), since, task)
+        operation = Operation(len(self.log) + 1, verb, target, goal, lines, doing, self._wall_clock(), since, task)
         self.log.append(operation)
         self._open[operation.id] = operation
         for other, _ in list(self._settling.values()):
@@ -133,7 +141,7 @@ class Operations:
     def note(self, operation: Operation, text: str) -> None:
         """Adds a note to an open operation, for example that a request is retried after a 409."""
         if not operation.notes or operation.notes[-1][1] != text:
-            operation.notes.append((self._clock(), text))
+            operation.notes.append((self._wall_clock(), text))
             self._changed(operation)
 
     def accepted(self, operation: Operation, message: str = "") -> None:
@@ -209,7 +217,7 @@ class Operations:
 
     def _step(self, operation: Operation, phase: Phase, text: str) -> None:
         operation.phase = phase
-        operation.notes.append((self._clock(), text))
+        operation.notes.append((self._wall_clock(), text))
         self._changed(operation)
 
     def _end(self, operation: Operation, phase: Phase, text: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from textual.content import Content
 
+from tui.formatting import local_time
 from tui.topics.byte_views import ByteView, best_view, shown
 from tui.topics.decoding import Decoded, DecodedRecord
 from tui.widgets.columns import Column
@@ -61,7 +62,6 @@ def time_in_row(timestamp: int) -> str:
 def explained(decoded_record: DecodedRecord, view: ByteView | None, columns: int = 80) -> Content:
     """Position, time, key, headers and value of a record in `columns`; `view` None shows the decoded value."""
     record = decoded_record.record
-    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(record.timestamp / 1000)) + f".{record.timestamp % 1000:03}"
     parts: list[Part] = []
 
     def line(key: str, value: str, style: str = "") -> None:
@@ -70,7 +70,7 @@ def explained(decoded_record: DecodedRecord, view: ByteView | None, columns: int
         parts.extend((f"{'':<{INDENT}}{text}\n", style) for text in rest)
 
     line("at", f"{record.topic}, partition {record.partition}, offset {record.offset}")
-    line("time", at if record.timestamp else "none")
+    line("time", local_time(record.timestamp) if record.timestamp else "none")
     hexadecimal = view is ByteView.HEX and record.key is not None
     line("key", shown(record.key, ByteView.HEX, 400, columns - INDENT) if hexadecimal else decoded_record.key.text)
     for name, value in decoded_record.headers:

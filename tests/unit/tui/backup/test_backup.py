@@ -18,7 +18,7 @@ from tui.client.client import Connect
 from tui.commands.base import execute
 from tui.commands.result import Result
 from tui.contexts.profiles import Profile
-from tui.errors import BadRequest, Conflict, HeadraceError, NotFound, ServerError, Unreachable, UsageError
+from tui.errors import BadRequest, Conflict, HeadraceError, NotFound, ServerError, TimedOut, Unreachable, UsageError
 from tui.script.grammar import parse
 
 Json = Any
@@ -277,6 +277,19 @@ def test_a_connector_runs_only_with_its_offsets(backup: Path, run: Any) -> None:
     assert cluster.connectors == filled().connectors
 
 
+def test_a_connector_that_may_have_been_resumed_is_not_reported_as_stopped(backup: Path, run: Any) -> None:
+    cluster = MemoryCluster()
+
+    def lose_the_response(number: int, call: ApiCall) -> None:
+        if call.path == "/connectors/orders/resume" or call.path == "/connectors/files/resume":
+            raise TimedOut("no response within 30 s")
+
+    cluster.fails = lose_the_response
+    result = run(f"restore {backup}", cluster)
+    message = next(one.message for one in result.outcomes if one.failed)
+    assert "the change may have taken effect; run the restore again" in message and "STOPPED" not in message
+
+
 def test_the_plan_lists_some_offsets(tmp_path: Path, run: Any) -> None:
     many = [{"partition": {"filename": f"/{n}"}, "offset": {"position": n}} for n in range(25)]
     run(f"backup {tmp_path / 'b'}", MemoryCluster(a=connector("a", "STOPPED", *many)))
@@ -347,7 +360,7 @@ def test_secrets_are_not_shown_in_the_plan(tmp_path: Path, run: Any) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("no json", "is not JSON"),
+        ("no json", "not JSON"),
         ('{"a": 1}', "is not a backup"),
         ('{"headrace_backup": 2}', "has the format 2, this program reads 1"),
         ('{"headrace_backup": 1, "connectors": []}', "connectors and cluster must be objects"),

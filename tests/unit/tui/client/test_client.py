@@ -9,12 +9,24 @@ import pytest
 
 from tests.unit.tui.scripted import Scripted, status
 from tui.client.calls import ApiCall, drive
-from tui.client.client import REBALANCE_WAITS, Connect
+from tui.client.client import MAY_BE_DONE, REBALANCE_WAITS, Connect
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
-from tui.errors import NO_WORKER, Conflict, NotFound, ReadOnly
+from tui.errors import (
+    NO_WORKER,
+    Conflict,
+    HeadraceError,
+    MalformedResponse,
+    NotFound,
+    ReadOnly,
+    ServerError,
+    TimedOut,
+    Unreachable,
+)
 
 REBALANCE = Conflict("Cannot complete request because of a conflicting operation (e.g. worker rebalance)", 409)
+CUT, REFUSED = Unreachable("cannot reach it: Connection reset"), Unreachable("cannot reach it: Connection refused")
+CUT.sent = True
 NAME_EXISTS = Conflict("Connector a already exists", 409)
 
 
@@ -26,6 +38,7 @@ NAME_EXISTS = Conflict("Connector a already exists", 409)
         ("a/b", "a%2Fb"),
         ("[/oops]", "%5B%2Foops%5D"),
         ("grün+?#%", "gr%C3%BCn%2B%3F%23%25"),
+        (b"gr\xc3\xbcn".decode("ascii", "surrogateescape"), "gr%C3%BCn"),  # of a command line with LC_ALL=C
     ],
 )
 def test_names_are_quoted(name: str, path: str) -> None:
@@ -87,6 +100,23 @@ def test_an_unknown_request_to_a_worker_does_not_question_its_url() -> None:
     with pytest.raises(NotFound) as refused:
         drive(Connect(Scripted(unknown)).workers())
     assert refused.value.advice == "this worker, version 4.3.0, does not know the request"
+
+
+@pytest.mark.parametrize(
+    "lost", [TimedOut("no response within 30 s"), CUT, ServerError("HTTP 504", 504), MalformedResponse("not JSON")]
+)
+def test_a_change_whose_response_is_lost_may_have_taken_effect(lost: HeadraceError) -> None:
+    connect = Connect(Scripted(lost))
+    with pytest.raises(type(lost)) as raised:
+        drive(connect.stop("a"))
+    assert raised.value.advice == MAY_BE_DONE
+
+
+@pytest.mark.parametrize("refused", [REFUSED, ServerError("it failed", 500), Conflict("exists", 409)])
+def test_a_change_that_did_not_arrive_or_was_refused_has_no_effect(refused: HeadraceError) -> None:
+    with pytest.raises(type(refused)) as raised:
+        drive(Connect(Scripted(refused)).create({"name": "a"}))
+    assert not raised.value.advice
 
 
 def test_an_address_without_a_worker_is_questioned() -> None:

@@ -32,7 +32,13 @@ class Watcher:
         self._news, self._pauses = asyncio.Event(), asyncio.Event()
         lines = self._lines if streams is not None else None
         self.store = ClusterStore(
-            Connect(transport), lines, pace=pace, clock=lambda: self.now, sleep=self._sleep, chance=lambda: 0.5
+            Connect(transport),
+            lines,
+            pace=pace,
+            clock=lambda: self.now,
+            wall_clock=lambda: self.now,
+            sleep=self._sleep,
+            chance=lambda: 0.5,
         )
         self.store.subscribe(self._hear)
         self.store.on_notice(self.notices.append)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tui.editor.checks import check
+from tui.editor.draft import OffsetDraft
 from tui.model import Connector, Offset
 from tui.offsets import partitions
+from tui.offsets.changes import distance
 
 SINK = Connector("s", "sink", "STOPPED", config={"connector.class": "FileStreamSink", "topics": "a, b"})
 FILE = Connector("f", "source", "STOPPED", config={"connector.class": "x.FileStreamSource", "file": "/in"})
@@ -26,6 +28,17 @@ def test_an_unedited_document_has_no_problems(connector: Connector, known: list[
     text = partitions.document(known)
     assert problems(connector, known, text) == ([], [])
     assert check(text, connector, known).entries == tuple(known)
+
+
+@pytest.mark.parametrize("digits", ["9223372036854775808", "9" * 5_000])
+def test_numbers_as_text_that_do_not_fit_are_errors(digits: str) -> None:
+    partition, offset = f'{{"kafka_topic": "a", "kafka_partition": "{digits}"}}', f'{{"kafka_offset": "{digits}"}}'
+    text = f'[{{"partition": {partition}, "offset": {offset}}}]'
+    errors, _ = problems(SINK, SINKS, text)
+    assert len(errors) == 2 and all("does not fit in 64 bits" in error for error in errors)
+    text = f'[{{"partition": {{"table": "t"}}, "offset": {{"id": "{digits}"}}}}]'
+    assert len(OffsetDraft(OTHER, tuple(JDBC), text, False).review().changes) == 1
+    assert distance({"id": "1"}, {"id": "9" * 5_000}) == ""
 
 
 def test_templates_have_no_problems() -> None:

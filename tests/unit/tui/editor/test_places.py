@@ -45,6 +45,7 @@ def test_any_text_is_parsed_or_refused_with_a_position_inside_it(text: str) -> N
         ('{"a": tru}', (1, 7), "tru is not a JSON value"),
         ('{"a": NaN}', (1, 7), "NaN"),
         ('{"a": 012}', (1, 7), "'012' is not a number"),
+        ('{"a": 1e400}', (1, 7), "too large"),
         ('{"a": 1.}', (1, 7), "'1.' is not a number"),
         ('{"a": "x}', (1, 7), "closing quote"),
         ('{"a": "x,\n"b": 2}', (1, 7), "no closing quote on this line"),

@@ -36,6 +36,11 @@ def test_the_last_lag_before_the_window_is_its_first_value() -> None:
     assert RateHistory().rates(3, 1000) == [None, None, None]
 
 
+def test_a_clock_that_is_set_back_starts_another_history() -> None:
+    one = history_of((4000, 0, 7), (4005, 50, 7), (400, 60, 5), (405, 80, 5), (404, 80, 4))
+    assert one.rates(2, 405) == [None, 4.0] and one.started_at == 400
+
+
 def test_points_are_kept_for_a_quarter_of_an_hour() -> None:
     one = history_of(*((STEP * number, number, None) for number in range(MAX_POINTS + 20)))
     assert len(one) == MAX_POINTS and one.started_at == STEP * 20

@@ -24,4 +24,4 @@ def connector(name: str, state: str = "RUNNING", tasks: tuple[str, ...] = ("RUNN
 
 
 def snapshot(*some: Connector, state: LinkState = LinkState.POLLING) -> Snapshot:
-    return Snapshot(MappingProxyType({one.name: one for one in some}), link=ClusterLink(state, time.time()))
+    return Snapshot(MappingProxyType({one.name: one for one in some}), link=ClusterLink(state, time.monotonic()))

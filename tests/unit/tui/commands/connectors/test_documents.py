@@ -33,7 +33,8 @@ def test_standard_input_may_have_any_form() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"name": ', "is not JSON"),
+        ('{"name": ', "not JSON"),
+        ('{"name": "a", "config": {"topic": "a", "topic": "b"}}', 'the key "topic" occurs twice'),
         ("[1]", "expected a JSON object"),
         ('{"connector.class": "X"}', "has no name"),
         ('{"name": "a", "config": {}, "tasks": []}', "unknown key 'tasks'"),

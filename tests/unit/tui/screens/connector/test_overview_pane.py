@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
+from tui.formatting import short_time
 from tui.screens.connector.overview_pane import standing
 
 NOW = 1_790_000_000.0
@@ -19,8 +18,7 @@ INFO = {"time": (NOW - 50) * 1000, "level": "INFO", "task": 0, "message": "one-0
 def test_a_warning_applies_until_the_position_moves(age_ms: int | None, applies: bool) -> None:
     entry = {"partition": {"filename": "/in.txt"}, "offset": {"position": 1}, "age_ms": age_ms}
     text = standing([WARNING, INFO], {"offsets": [entry]}, NOW)
-    clock = time.strftime("%H:%M:%S", time.localtime(NOW - 60))
-    assert text == (f"task 0 at {clock}: /in.txt does not exist yet; waiting" if applies else "")
+    assert text == (f"task 0 at {short_time(NOW - 60)}: /in.txt does not exist yet; waiting" if applies else "")
 
 
 def test_without_warnings_the_text_is_empty() -> None:

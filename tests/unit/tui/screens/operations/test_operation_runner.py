@@ -64,7 +64,7 @@ async def test_curl_commands_hide_values_of_type_password(
         line = line.replace(file, str(tmp_path / file))
     cluster, connection = Pins(forbids), ClusterConnection(Profile("http://h:8083"))
     connection.transport = ObservedTransport(cluster, lambda: None)
-    operations = Operations(lambda: 0.0, lambda one: None)
+    operations = Operations(lambda one: None)
     command = parse(line)
     assert command is not None
     result = await OperationRunner(connection, operations, lambda text, kind: None).run(command, "line")

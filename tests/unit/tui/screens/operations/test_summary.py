@@ -8,7 +8,7 @@ from tui.screens.services.operations import Operations
 
 
 def test_a_target_that_the_title_names_is_not_repeated() -> None:
-    operation = Operations(float, lambda one: None).begin("restart task x/0", "", doing="doing")
+    operation = Operations(lambda one: None).begin("restart task x/0", "", doing="doing")
     assert operation.title == "restart task x/0"
     assert summary((TargetOutcome("x/0", "restarted"),), operation.title) == "restarted"
     assert summary((TargetOutcome("x-1", "restarted"),), "restart x-*") == "x-1: restarted"

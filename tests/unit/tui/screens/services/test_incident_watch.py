@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +14,10 @@ from tui.contexts.profiles import Profile
 from tui.metrics.progress import ProgressMonitor
 from tui.model import Connector, Task
 from tui.screens.services.incident_watch import IncidentWatch
+from tui.watch.conditions import condition
+from tui.watch.incidents import Incidents
 from tui.watch.notifying import BELL
+from tui.watch.rules import Rule
 
 RULES = """
 [[rules]]
@@ -67,6 +71,14 @@ def test_an_incident_is_shown_once_with_bell_and_notice_and_its_end_once(screen:
     assert screen.see("FAILED") == []
     assert screen.see() == [("good", "ended on prod: orders 1 of 1 tasks FAILED")]
     assert [text.endswith("\x07" + BELL) for text in screen.written] == [True, False]
+
+
+def test_a_clock_that_is_set_ahead_ends_no_waiting_time(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen.watch.incidents = Incidents([Rule(condition("failed"), lasting=300)])
+    assert screen.see("FAILED") == []
+    in_an_hour = time.time() + 3600
+    monkeypatch.setattr(time, "time", lambda: in_an_hour)
+    assert screen.see("FAILED") == []
 
 
 def test_lag_is_taken_from_progress(screen: Screen) -> None:

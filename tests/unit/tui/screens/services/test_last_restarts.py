@@ -15,7 +15,7 @@ def entry(at: float, task: int | None, **more: Any) -> dict[str, Any]:
 
 def test_restarts_by_this_console_are_of_the_task_or_of_its_connector() -> None:
     now = [100.0]
-    log = Operations(lambda: now[0], lambda operation: None)
+    log = Operations(lambda operation: None, lambda: now[0], lambda: now[0])
     log.begin("restart", "a", goal="RUNNING", doing="restarting")
     now[0] = 200.0
     of_task = log.begin("restart task", "a", goal="RUNNING", doing="restarting", task=1)
@@ -34,7 +34,7 @@ def test_restarts_by_this_console_are_of_the_task_or_of_its_connector() -> None:
 
 def test_the_audit_log_adds_restarts_by_others_on_this_machine() -> None:
     now = [100.0]
-    log = Operations(lambda: now[0], lambda operation: None)
+    log = Operations(lambda operation: None, lambda: now[0], lambda: now[0])
     operation = log.begin("restart task", "a", goal="RUNNING", doing="restarting", task=0)
     now[0] = 101.0
     log.accepted(operation)

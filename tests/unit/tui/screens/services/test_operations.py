@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.unit.tui.screens.builders import connector, snapshot
@@ -19,7 +21,7 @@ def phase(one: Operation) -> Phase:
 def test_operations_run_from_requested_to_observed() -> None:
     now = [100.0]
     steps: list[str] = []
-    log = Operations(lambda: now[0], lambda one: steps.append(one.last))
+    log = Operations(lambda one: steps.append(one.last), lambda: now[0])
     one = log.begin("stop", "c", goal="STOPPED", lines=("stop connector c",), doing="stopping")
     log.observe(snapshot(connector("c", "STOPPED", ())))
     assert phase(one) is Phase.REQUESTED, "the goal is not observed before the request was accepted"
@@ -43,6 +45,16 @@ def test_operations_run_from_requested_to_observed() -> None:
     assert steps[0] == "requested"
 
 
+def test_a_clock_that_is_set_back_delays_no_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Operations(lambda operation: None)
+    operation = log.begin("stop", "c", goal="STOPPED", doing="stopping")
+    log.accepted(operation)
+    an_hour_ago = time.time() - 3600
+    monkeypatch.setattr(time, "time", lambda: an_hour_ago)
+    log.observe(snapshot(connector("c", "STOPPED", ())))
+    assert phase(operation) is Phase.OBSERVED
+
+
 def observed(now: list[float], log: Operations, state: str) -> None:
     log.observe(Snapshot({"c": connector("c", tasks=(state,))}, link=ClusterLink(LinkState.POLLING, now[0])))
 
@@ -60,7 +72,7 @@ def running(now: list[float], log: Operations, verb: str) -> Operation:
 @pytest.mark.parametrize(("verb", "text"), [("restart", "failed again after 3 s"), ("resume", "failed after 3 s")])
 def test_a_connector_that_fails_a_moment_after_it_was_running_has_failed(verb: str, text: str) -> None:
     now = [100.0]
-    log = Operations(lambda: now[0], lambda operation: None)
+    log = Operations(lambda operation: None, lambda: now[0])
     operation = running(now, log, verb)
     now[0] += 3
     observed(now, log, "FAILED")
@@ -73,7 +85,7 @@ def test_a_connector_that_fails_a_moment_after_it_was_running_has_failed(verb: s
 def test_a_failure_after_a_change_does_not_hide_the_change() -> None:
     """The next record may be poisoned, too: the first one has been skipped."""
     now = [100.0]
-    log = Operations(lambda: now[0], lambda operation: None)
+    log = Operations(lambda operation: None, lambda: now[0])
     operation = log.begin("skip record", "c", goal="", doing="")
     operation.changed, operation.goal = "skipped t-0@5, saved to x.jsonl", "RUNNING"
     log.accepted(operation)
@@ -84,7 +96,7 @@ def test_a_failure_after_a_change_does_not_hide_the_change() -> None:
 
 def test_an_event_before_the_response_is_observed_whatever_the_clock_of_the_worker() -> None:
     now, an_hour = [100.0], 3600.0
-    log = Operations(lambda: now[0], lambda operation: None)
+    log = Operations(lambda operation: None, lambda: now[0])
 
     def see(since: float) -> None:
         running = {"c": connector("c")}
@@ -103,7 +115,7 @@ def test_an_event_before_the_response_is_observed_whatever_the_clock_of_the_work
 
 def test_the_restart_of_a_task_observes_this_task_alone() -> None:
     now = [100.0]
-    log = Operations(lambda: now[0], lambda operation: None)
+    log = Operations(lambda operation: None, lambda: now[0])
 
     def see(*tasks: str) -> None:
         log.observe(Snapshot({"c": connector("c", tasks=tasks)}, link=ClusterLink(LinkState.POLLING, now[0])))
@@ -123,7 +135,7 @@ def test_the_restart_of_a_task_observes_this_task_alone() -> None:
 
 def test_a_later_failure_is_not_the_operations() -> None:
     now = [100.0]
-    log = Operations(lambda: now[0], lambda operation: None)
+    log = Operations(lambda operation: None, lambda: now[0])
     operation = running(now, log, "restart")
     now[0] += SETTLING + 1
     observed(now, log, "RUNNING")
@@ -147,7 +159,7 @@ def test_curl_commands_are_quoted_and_without_secrets() -> None:
 
 def test_two_tasks_of_a_connector_settle_apart() -> None:
     now = [100.0]
-    log = Operations(lambda: now[0], lambda one: None)
+    log = Operations(lambda one: None, lambda: now[0])
     both = [log.begin("restart task", "c", goal="RUNNING", doing="restarting", task=number) for number in (0, 1)]
     for one in both:
         log.accepted(one)

@@ -1,0 +1,52 @@
+"""The report of a bulk operation while its requests are under way."""
+
+from __future__ import annotations
+
+import asyncio
+
+from tests.unit.tui.screens.builders import connector
+from tui.model import Connector
+from tui.screens.operations.actions import ACTIONS, ConnectorAction
+from tui.screens.operations.bulk import MAX_REQUESTS, BulkOperation, chosen
+from tui.screens.services.operations import Operation, Operations
+
+
+async def test_requests_that_were_sent_do_not_wait_and_cannot_be_cancelled() -> None:
+    """They may have taken effect already."""
+    connectors = [connector(f"c{number}") for number in range(MAX_REQUESTS + 2)]
+    operations, response, sent = Operations(lambda operation: None), asyncio.Event(), asyncio.Semaphore(0)
+    summaries: list[str] = []
+
+    async def act(action: ConnectorAction, target: Connector) -> Operation:
+        operation = operations.begin(action.name, target.name, doing=action.doing)
+        sent.release()
+        await response.wait()
+        operations.done(operation, "stopped")
+        return operation
+
+    def not_sent(action: ConnectorAction, target: Connector, why: str) -> Operation:
+        operation = operations.begin(action.name, target.name, doing=action.doing)
+        operations.failed(operation, why)
+        return operation
+
+    by_name = {target.name: target for target in connectors}
+    bulk = BulkOperation(
+        ACTIONS["stop"],
+        chosen(ACTIONS["stop"], connectors, operations.pending),
+        act,
+        not_sent,
+        by_name.get,
+        lambda: summaries.append(bulk.summary()),
+    )
+    running = asyncio.create_task(bulk.run())
+    for _ in range(MAX_REQUESTS):
+        await sent.acquire()
+    assert summaries[-1] == "stop 6 connectors: 4 requested, 2 waiting"
+    assert bulk.can_be_cancelled and bulk.waiting == 2
+    bulk.cancel()
+    assert not bulk.can_be_cancelled
+    response.set()
+    await running
+    assert bulk.summary() == "stop 6 connectors: 2 failed, 4 observed"
+    assert [operation.last for operation in operations.log[MAX_REQUESTS:]] == ["not sent: cancelled"] * 2
+    assert bulk.retryable == 2 and bulk.waiting == 0
