@@ -1,21 +1,9 @@
-"""Batches for a Delta table: staged as Parquet files below the table, and published by one transaction of Delta.
-
-    <table>/.headrace/<connector>/<task>-<id>/data/…             rows
-                                             /transaction.json   application and version of the transaction
-                                             /batch.json         written last: the offsets of the batch
-
-Delta has no commits that readers do not see, hence a batch is written twice: as files before its offsets are committed,
-and to the table after that. Delta executes a version of an application once and ignores it when it is repeated, as long
-as the versions of an application rise. An application is a partition of the connector, the first one of the batch:
-the task that consumes it has published its earlier batches. The version is the next version of the table at the time
-when the batch is staged; each published batch is a version of the table, so that the next batch has a higher one.
-
-Changes are merged in the same way: the transaction is a MERGE, and its file has the key columns.
-"""
+"""Types of Spark's columns that hold all numbers of other types."""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,7 +12,22 @@ from runtime.engine.driver.session.merge_turns import in_turn
 from runtime.engine.driver.session.spark_errors import described, spark_errors
 from runtime.engine.driver.session.staging import Ranges, StagedFiles
 from runtime.engine.driver.session.table_names import identifier, name_parts, quoted
-from runtime.engine.driver.session.wider_types import is_wider
+
+_ORDERED = (("tinyint", "smallint", "int", "bigint"), ("float", "double"))
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+
+
+def is_wider(kind: str, other: str) -> bool:
+    """Whether a type, by its name in SQL, holds all numbers of another one and more."""
+    for names in _ORDERED:
+        if kind in names and other in names:
+            return names.index(kind) > names.index(other)
+    first, second = _DECIMAL.fullmatch(kind), _DECIMAL.fullmatch(other)
+    if first is None or second is None or kind == other:
+        return False
+    (precision, scale), (other_precision, other_scale) = map(int, first.groups()), map(int, second.groups())
+    return scale >= other_scale and precision - scale >= other_precision - other_scale
+
 
 _log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from tui.screens.operations.operation_runner import OperationRunner
 from tui.screens.services.connection import ClusterConnection
 from tui.screens.services.operations import Operations
 from tui.script.grammar import parse
-from tui.wire.observed import ObservedTransport
+from tui.wire.wrapper import ObservedTransport
 
 
 @pytest.fixture(autouse=True)
