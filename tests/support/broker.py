@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from runtime.embedded.broker.broker import Broker, BrokerConfig
 from runtime.embedded.processes.service import wait_ready
@@ -34,6 +37,29 @@ class KafkaBroker:
         for future in admin.create_topics([NewTopic(topic, partitions, self.replication, config=settings)]).values():
             future.result(allowed(20))
         return topic
+
+    def produce(self, topic: str, *values: bytes | str | None, partition: int = 0) -> None:
+        """Writes records without keys, which are in the topic when this returns."""
+        with self.writing() as write:
+            for value in values:
+                write(topic, value, partition=partition)
+
+    @contextmanager
+    def writing(self) -> Iterator[Callable[..., None]]:
+        """Producer.produce(), for records that are in their topics when the block ends."""
+        from confluent_kafka import Producer
+
+        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 20, "log_level": 0})
+
+        def write(*record: Any, **more: Any) -> None:
+            while True:
+                try:
+                    return producer.produce(*record, **more)
+                except BufferError:  # the queue is full
+                    producer.poll(1)
+
+        yield write
+        assert producer.flush(allowed(300)) == 0
 
     def delete_topics(self, *names: str) -> None:
         from confluent_kafka.admin import AdminClient

@@ -78,17 +78,10 @@ def test_each_record_is_in_one_file_after_kills(
 
 
 def _fill(broker: KafkaBroker, topic: str, count: int) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer(
-        {"bootstrap.servers": broker.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 2_000_000}
-    )
-    for number in range(count):
-        text = f'{{"id":{number},"shop":"shop {number % 3}","price":{number % 97 * 0.5}}}'
-        producer.produce(topic, text, partition=number % 2)
-        if number % 10_000 == 0:
-            producer.poll(0)
-    assert producer.flush(120) == 0
+    with broker.writing() as write:
+        for number in range(count):
+            text = f'{{"id":{number},"shop":"shop {number % 3}","price":{number % 97 * 0.5}}}'
+            write(topic, text, partition=number % 2)
 
 
 def _files(folder: Path) -> int:

@@ -11,7 +11,6 @@ import pytest
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.kafka import topics
-from tests.support.tasks.pipeline import produce
 from tests.support.waiting import wait_until
 
 TRANSFORMS = "org.apache.kafka.connect.transforms."
@@ -26,7 +25,7 @@ def sink(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> tuple[str, st
     name, topic = unique("sink"), broker.create_topic(partitions=2)
     for partition in (0, 1):
         values = [b"{" if n == 7 else b'{"n":%d,"ssn":"1-2-%d"}' % (n, n) for n in range(10)]
-        produce(broker, topic, *values, partition=partition)
+        broker.produce(topic, *values, partition=partition)
     letters = {
         "errors.tolerance": "all",
         "errors.deadletterqueue.topic.name": f"{topic}-letters",

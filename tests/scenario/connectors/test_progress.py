@@ -21,7 +21,6 @@ from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.kafka import topics, transactions
 from tests.support.packages.debian import PackageMissing, installed, skip_unless_ci
 from tests.support.plugins import PLUGINS
-from tests.support.tasks.pipeline import produce
 from tests.support.waiting import soon, wait_until
 from tests.support.workers import our_worker
 
@@ -95,7 +94,7 @@ def test_metrics_of_a_source(connect: Connect, broker: KafkaBroker, follower: Fo
 
 def test_metrics_of_errors_by_stage(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     name, topic = unique("snk"), broker.create_topic()
-    topics.produce(broker.bootstrap, topic, [b"no json"] * 3)
+    broker.produce(topic, *[b"no json"] * 3)
     json_converter = "org.apache.kafka.connect.json.JsonConverter"
     config = {"connector.class": SINK, "file": str(tmp_path / "out"), "topics": topic, **STRINGS}
     connect.create(name, {**config, "value.converter": json_converter, "errors.tolerance": "all"})
@@ -110,7 +109,7 @@ def test_a_sink_without_progress_is_stalled(
     connect: Connect, broker: KafkaBroker, follower: Follower, tmp_path: Path
 ) -> None:
     name, topic, gate = unique("snk"), broker.create_topic(), tmp_path / "gate"
-    topics.produce(broker.bootstrap, topic, [b"x"] * 7)
+    broker.produce(topic, *[b"x"] * 7)
     config = {"connector.class": "headrace_test_plugins.GatedSinkConnector", "gate": str(gate), "topics": topic}
     connect.create(name, {**config, **STRINGS})
     wait_until(lambda: "is STALLED" in follower.notices(name))
@@ -176,7 +175,7 @@ def test_the_expiry_of_a_stopped_sinks_offsets_is_reported(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     name, topic = unique("snk"), broker.create_topic()
-    topics.produce(broker.bootstrap, topic, [b"x"])
+    broker.produce(topic, b"x")
     connect.sink(name, str(tmp_path / "out"), topic)
     wait_until(lambda: connect.offsets(name))
 
@@ -199,7 +198,7 @@ def test_a_rate_limit_is_shown_and_changes_while_the_task_runs(
     connect: Connect, broker: KafkaBroker, follower: Follower, tmp_path: Path
 ) -> None:
     topic, file = broker.create_topic(), tmp_path / "out"
-    produce(broker, topic, *(b"line" for _ in range(2_000)))
+    broker.produce(topic, *(b"line" for _ in range(2_000)))
     name = unique("limited")
     connect.sink(name, str(file), topic, **{"headrace.rate.records": "10"})
     limit = {"records": 10, "bytes": None}

@@ -115,14 +115,11 @@ def test_offsets_that_cannot_be_stored_are_refused_with_400(connect: Connect) ->
 
 def _stopped_sink(connect: Connect, broker: KafkaBroker, folder: Path, times: list[int]) -> tuple[str, str]:
     """The sink's name, and its topic of two partitions with a record at each of the times."""
-    from confluent_kafka import Producer
-
     name, topic = unique("snk"), broker.create_topic(partitions=2)
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
-    for partition in (0, 1):
-        for moment in times:
-            producer.produce(topic, b"x", partition=partition, timestamp=moment)
-    assert producer.flush(30) == 0
+    with broker.writing() as write:
+        for partition in (0, 1):
+            for moment in times:
+                write(topic, b"x", partition=partition, timestamp=moment)
     config = {"connector.class": SINK, "file": str(folder / "out.txt"), "topics": topic, **STRINGS}
     connect.create(name, config, initial_state="STOPPED")
     wait_until(lambda: connect.states(name) == ("STOPPED", []))

@@ -16,7 +16,6 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.clusters.events import Follower
 from tests.support.connect import STRINGS, Connect
 from tests.support.plugins import PLUGINS
-from tests.support.tasks.pipeline import produce
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
 
@@ -129,7 +128,7 @@ def _config(bad: Bad, topic: str, **more: str) -> dict[str, str]:
 def topic(broker: KafkaBroker) -> str:
     """A topic with a few records, for all tests."""
     topic = broker.create_topic()
-    produce(broker, topic, b"a", b"b", b"c")
+    broker.produce(topic, b"a", b"b", b"c")
     return topic
 
 

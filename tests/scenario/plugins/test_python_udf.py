@@ -12,7 +12,7 @@ import pytest
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRING, STRINGS, Connect
 from tests.support.packages.wheels import build_wheel
-from tests.support.tasks.pipeline import messages, produce, records
+from tests.support.tasks.pipeline import messages, records
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
 
@@ -32,7 +32,7 @@ def test_the_record_at_fault_becomes_a_dead_letter_of_a_sink(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     name, topic, letters, file = unique("udf"), broker.create_topic(), broker.create_topic(), tmp_path / "out"
-    produce(broker, topic, *(json.dumps({"id": n, "name": f"n{n}"}).encode() for n in range(500)))
+    broker.produce(topic, *(json.dumps({"id": n, "name": f"n{n}"}).encode() for n in range(500)))
     errors = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters,
               "errors.deadletterqueue.topic.replication.factor": "1",
               "errors.deadletterqueue.context.headers.enable": "true"}  # fmt: skip
@@ -84,7 +84,7 @@ def test_a_function_that_returns_something_else_fails_its_task(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     name, topic = unique("udf"), broker.create_topic()
-    produce(broker, topic, b'{"id": 1}')
+    broker.produce(topic, b'{"id": 1}')
     config = {"connector.class": "FileStreamSink", "topics": topic, "file": str(tmp_path / "out"), **JSON}
     connect.create(name, {**config, **udf(f"{MODULE}:wrong"), "errors.tolerance": "all"})
     connect.wait(name, "RUNNING", ["FAILED"])

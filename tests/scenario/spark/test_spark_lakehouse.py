@@ -131,16 +131,9 @@ def _rows_of(connect: Connect, broker: KafkaBroker, recipe: LakeRecipe, count: i
 
 
 def _fill(broker: KafkaBroker, topic: str, numbers: range, more: str = "", partitions: int = 2) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer(
-        {"bootstrap.servers": broker.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 2_000_000}
-    )
-    for number in numbers:
-        producer.produce(topic, f'{{"id":{number},"shop":"shop {number % 3}"{more}}}', partition=number % partitions)
-        if number % 10_000 == 0:
-            producer.poll(0)
-    assert producer.flush(300) == 0
+    with broker.writing() as write:
+        for number in numbers:
+            write(topic, f'{{"id":{number},"shop":"shop {number % 3}"{more}}}', partition=number % partitions)
 
 
 def test_from_nothing_to_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,15 +123,12 @@ def _state(recipe: LakeRecipe, config: dict[str, str]) -> dict[int, tuple[int, s
 
 def _fill(broker: KafkaBroker, topic: str, made: list[Change], config: dict[str, str]) -> int:
     """Send changes, out of order if they have a sequence; the records sent."""
-    from confluent_kafka import Producer
-
     events = config.get("spark.envelope") == "debezium"
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 20})
-    for change in _shuffled(made) if events else made:
-        value = change.event() if events else change.value()
-        text = None if value is None else json.dumps(value)
-        producer.produce(topic, text, json.dumps({"id": change.key}), partition=change.key % 2)
-    assert producer.flush(300) == 0
+    with broker.writing() as write:
+        for change in _shuffled(made) if events else made:
+            value = change.event() if events else change.value()
+            text = None if value is None else json.dumps(value)
+            write(topic, text, json.dumps({"id": change.key}), partition=change.key % 2)
     return len(made)
 
 

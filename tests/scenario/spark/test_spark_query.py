@@ -224,10 +224,9 @@ def test_a_value_that_is_not_of_the_schema_fails_the_query_or_is_left_out(
     process: WorkerProcess, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     connect, source, topic = Connect(process), broker.create_topic(partitions=1), broker.create_topic(partitions=1)
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for value in ('{"id": 1}', "[1, 2]", '{"id": "x"}', "nonsense", b"\xff", '{"id": 2}', None):
-        producer.produce(source, value, "k")
-    producer.flush()
+    with broker.writing() as write:
+        for value in ('{"id": 1}', "[1, 2]", '{"id": "x"}', "nonsense", b"\xff", '{"id": 2}', None):
+            write(source, value, "k")
     sql = f"SELECT id, key, offset FROM `{source}`"
     config = _config(
         broker, topic, tmp_path, sql, source, **{f"query.schema.{source}": "id BIGINT", "spark.read.retries": "1"},

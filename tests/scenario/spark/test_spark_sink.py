@@ -209,12 +209,7 @@ def _table(database: Path) -> list[tuple[int, str]]:
 
 
 def _send(broker: KafkaBroker, topic: str, *values: object) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for value in values:
-        producer.produce(topic, json.dumps(value, separators=(",", ":")))
-    assert producer.flush(20) == 0
+    broker.produce(topic, *(json.dumps(value, separators=(",", ":")) for value in values))
 
 
 def _values(broker: KafkaBroker, topic: str) -> list[bytes | None]:
@@ -222,17 +217,10 @@ def _values(broker: KafkaBroker, topic: str) -> list[bytes | None]:
 
 
 def _fill(broker: KafkaBroker, topic: str, start: int, end: int) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer(
-        {"bootstrap.servers": broker.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 2_000_000}
-    )
-    for number in range(start, end):
-        text = f'{{"id":{number},"shop":"shop {number % 3}","price":{number % 97 * 0.5}}}'
-        producer.produce(topic, text, partition=number % 2)
-        if number % 10_000 == 0:
-            producer.poll(0)
-    assert producer.flush(120) == 0
+    with broker.writing() as write:
+        for number in range(start, end):
+            text = f'{{"id":{number},"shop":"shop {number % 3}","price":{number % 97 * 0.5}}}'
+            write(topic, text, partition=number % 2)
 
 
 def _published(folder: Path) -> list[Path]:

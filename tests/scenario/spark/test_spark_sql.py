@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRING, Connect
-from tests.support.tasks.pipeline import messages, produce, records
+from tests.support.tasks.pipeline import messages, records
 from tests.support.waiting import wait_until
 
 JSON = {
@@ -48,7 +48,7 @@ def test_the_record_at_fault_becomes_a_dead_letter_of_a_sink(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     name, topic, file = unique("sql-sink"), broker.create_topic(), tmp_path / "out"
-    produce(broker, topic, *(json.dumps({"id": n, "name": f"n{n}"}).encode() for n in range(500)))
+    broker.produce(topic, *(json.dumps({"id": n, "name": f"n{n}"}).encode() for n in range(500)))
     letters = broker.create_topic()
     errors = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters,
               "errors.deadletterqueue.topic.replication.factor": "1",

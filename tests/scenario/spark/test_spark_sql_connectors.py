@@ -186,14 +186,6 @@ def _same(found: Iterable[Result], expected: list[Result]) -> None:
 
 
 def _fill(broker: KafkaBroker, topic: str, lines: Path) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer(
-        {"bootstrap.servers": broker.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 2_000_000}
-    )
-    with lines.open("rb") as file:
+    with lines.open("rb") as file, broker.writing() as write:
         for number, line in enumerate(file):
-            producer.produce(topic, line.rstrip(), partition=number % 2)
-            if number % 10_000 == 0:
-                producer.poll(0)
-    assert producer.flush(120) == 0
+            write(topic, line.rstrip(), partition=number % 2)

@@ -76,9 +76,5 @@ def _files(recipe: LakeRecipe) -> int:
 
 
 def _send(broker: KafkaBroker, topic: str, types: dict[str, str], row: dict[str, Any]) -> None:
-    from confluent_kafka import Producer
-
     fields = [{"field": name, "type": kind, "optional": True} for name, kind in types.items()]
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    producer.produce(topic, json.dumps({"schema": {"type": "struct", "fields": fields}, "payload": row}))
-    assert producer.flush(60) == 0
+    broker.produce(topic, json.dumps({"schema": {"type": "struct", "fields": fields}, "payload": row}))

@@ -177,15 +177,12 @@ def test_a_restart_request_in_the_config_topic_is_carried_out(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     """The request of another worker of the cluster; the status topic shows RESTARTING until it is carried out."""
-    from confluent_kafka import Producer
-
     process, name = connect.worker, unique("c")
     keys = {f"status-connector-{name}".encode(), f"status-task-{name}-0".encode()}
     connect.source(name, _file(tmp_path), unique("t"))
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
     request = b'{"include-tasks":true,"only-failed":false}'
-    producer.produce(process.properties["config.storage.topic"], request, f"restart-connector-{name}")
-    assert producer.flush(10) == 0
+    with broker.writing() as write:
+        write(process.properties["config.storage.topic"], request, f"restart-connector-{name}")
     statuses = process.properties["status.storage.topic"]
 
     def states() -> dict[bytes, list[str]]:

@@ -11,7 +11,6 @@ from runtime.kafka.clients import kafka_python
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.kafka import topics
-from tests.support.waiting import allowed
 
 SOURCE = "runtime.connectors.file_source:FileStreamSourceTask"
 SINK = "runtime.connectors.file_sink:FileStreamSinkTask"
@@ -77,12 +76,3 @@ def group_offsets(broker: KafkaBroker, spec: TaskSpec) -> dict[tuple[str, int], 
     """Committed offsets of a sink's group. (librdkafka's own request crashes while the coordinator loads.)"""
     group = spec.consumer["group.id"]
     return kafka_python.ask({"bootstrap.servers": broker.bootstrap}, group, kafka_python.committed(group), 20) or {}
-
-
-def produce(broker: KafkaBroker, topic: str, *values: bytes | None, partition: int = 0) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for value in values:
-        producer.produce(topic, value, partition=partition)
-    assert producer.flush(allowed(20)) == 0

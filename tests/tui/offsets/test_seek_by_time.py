@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
 
 from tests.support.broker import KafkaBroker
 from tests.support.console.delaying_proxy import DelayingProxy
@@ -35,11 +34,10 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]
 def sink(cluster: Cluster, broker: KafkaBroker) -> str:
     """A stopped file sink at the end of a topic: five records of two hours ago, five of now."""
     topic = broker.create_topic()
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
     now = int(time.time() * 1000)
-    for number in range(10):
-        producer.produce(topic, str(number).encode(), timestamp=now - 2 * HOURS if number < 5 else now)
-    assert producer.flush(30) == 0
+    with broker.writing() as write:
+        for number in range(10):
+            write(topic, str(number), timestamp=now - 2 * HOURS if number < 5 else now)
     name = cluster.sink(topic, "back")
     cluster.wait(name, "RUNNING 1/1")
     wait_until(lambda: (cluster.folder / f"{name}.out").read_text().count("\n") == 10, 60, "all ten records to be read")

@@ -74,12 +74,9 @@ def contexts(cluster: Cluster, other: Cluster, broker: KafkaBroker) -> Iterator[
 
 
 def produce(broker: KafkaBroker, topic: str, count: int, word: str, hours_ago: float) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for number in range(count):
-        producer.produce(topic, f"{word} {number}", timestamp=int((time.time() - hours_ago * 3600) * 1000))
-    producer.flush(30)
+    with broker.writing() as write:
+        for number in range(count):
+            write(topic, f"{word} {number}", timestamp=int((time.time() - hours_ago * 3600) * 1000))
 
 
 @pytest.mark.usefixtures("contexts")

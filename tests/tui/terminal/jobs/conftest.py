@@ -10,7 +10,6 @@ import pytest
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.console.counted_terminal import CountedTerminal
-from tests.support.kafka.topics import produce
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tui.contexts.contexts_file import ContextsFile
@@ -48,7 +47,7 @@ class JobCluster(Cluster):
 
     def sink_of_five(self, broker: KafkaBroker) -> None:
         topic = unique("jobs")
-        produce(broker.bootstrap, topic, [b"1", b"2", b"3", b"4", b"5"])
+        broker.produce(topic, b"1", b"2", b"3", b"4", b"5")
         self.sink_at(5, topic)
 
     def repaired_sink(self) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.console.counted_terminal import job
-from tests.support.kafka.topics import count, produce, values
+from tests.support.kafka.topics import count, values
 from tests.support.waiting import wait_until
 from tests.tui.terminal.jobs.conftest import HERE, JSON, JobCluster, select
 
@@ -14,7 +14,7 @@ from tests.tui.terminal.jobs.conftest import HERE, JSON, JobCluster, select
 @pytest.mark.soak
 def test_dead_letters(cluster: JobCluster, broker: KafkaBroker) -> None:
     topic = unique("jobs")
-    produce(broker.bootstrap, topic, [b"{}", b"no json", b"neither"])
+    broker.produce(topic, b"{}", b"no json", b"neither")
     cluster.file_source(cluster.beside)
     cluster.file_sink(topic, **{
         "value.converter": JSON,

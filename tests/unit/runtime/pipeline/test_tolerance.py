@@ -61,14 +61,11 @@ def _broken(number: int) -> tuple[bytes | None, bytes, str | None]:
 
 
 def test_ten_thousand_records_of_which_seven_percent_are_broken(broker: KafkaBroker, tmp_path: Path) -> None:
-    from confluent_kafka import Producer
-
     topic, letters, copy = broker.create_topic(), unique("letters"), tmp_path / "out.txt"
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
     sent = [_broken(number) for number in range(10_000)]
-    for key, value, _ in sent:
-        producer.produce(topic, value, key, headers=[("own", b"1")], partition=0)
-    assert producer.flush(30) == 0
+    with broker.writing() as write:
+        for key, value, _ in sent:
+            write(topic, value, key, headers=[("own", b"1")], partition=0)
     config = _tolerant(
         letters,
         transforms="c",
@@ -107,7 +104,7 @@ def test_ten_thousand_records_of_which_seven_percent_are_broken(broker: KafkaBro
 
 def test_without_tolerance_the_record_is_dead_lettered_and_the_task_fails(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, letters = broker.create_topic(), broker.create_topic()
-    _produce(broker, topic, b'"good"', b"{")
+    broker.produce(topic, b'"good"', b"{")
     spec = _sink(broker, tmp_path / "out.txt", topic, _tolerant(letters, **{"errors.tolerance": "none"}))
     task = RunningTask(spec)
     wait_until(lambda: State.FAILED in task.host.states)
@@ -151,7 +148,7 @@ class Picky(SinkTask):
 
 def test_a_sink_reports_errant_records(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, letters = broker.create_topic(), broker.create_topic()
-    _produce(broker, topic, b'"good"', b'"bad"', b'"good"')
+    broker.produce(topic, b'"good"', b'"bad"', b'"good"')
     config = _tolerant(letters, transforms="r", **{
         "transforms.r.type": "RegexRouter", "transforms.r.regex": ".*", "transforms.r.replacement": "elsewhere",
     })  # fmt: skip
@@ -205,12 +202,3 @@ def test_a_source_skips_a_failed_record_or_fails_at_it(broker: KafkaBroker, tole
     else:
         assert task.host.states == [State.RUNNING, State.FAILED]
         assert (values, offset) == ([b'{"m":1}'], b'{"o":0}')
-
-
-def _produce(broker: KafkaBroker, topic: str, *values: bytes) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for value in values:
-        producer.produce(topic, value, partition=0)
-    assert producer.flush(20) == 0

@@ -13,7 +13,7 @@ import pytest
 from runtime.api import AsyncSinkTask, RetriableError, SinkRecord, TopicPartition
 from runtime.model.states import State
 from tests.support.broker import KafkaBroker
-from tests.support.tasks.pipeline import file_sink, group_offsets, produce, records
+from tests.support.tasks.pipeline import file_sink, group_offsets, records
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
@@ -87,7 +87,7 @@ def test_the_calls_of_an_async_sink(broker: KafkaBroker, tmp_path: Path, collect
         "errors.deadletterqueue.topic.name": letters,
         "errors.deadletterqueue.topic.replication.factor": "1",
     }
-    produce(broker, topic, b"one", b"bad", b"two")
+    broker.produce(topic, b"one", b"bad", b"two")
     collecting.refuse = 2
     spec = file_sink(
         broker, tmp_path / "x", topic, task_class=f"{HERE}:Collecting", config=config, flush_interval=3600.0,

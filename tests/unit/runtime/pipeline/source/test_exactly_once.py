@@ -22,7 +22,7 @@ from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.kafka.committed import committed, committed_offsets, values
 from tests.support.kafka.topics import count
-from tests.support.tasks.pipeline import file_source, produce
+from tests.support.tasks.pipeline import file_source
 from tests.support.tasks.slot_host import RecordingHost, RunningTask
 from tests.support.waiting import wait_until
 
@@ -312,7 +312,7 @@ def test_a_transaction_that_cannot_be_committed_is_not_left_open(broker: KafkaBr
     task = RunningTask(spec, host)
     task.wait_state(State.FAILED)
     task.join()
-    produce(broker, topic, b"after")
+    broker.produce(topic, b"after")
     assert values(broker, topic) == [b"after"]
 
 
