@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from runtime.embedded.broker.broker import Broker, BrokerConfig
 from runtime.embedded.processes.service import wait_ready
@@ -91,6 +91,15 @@ class EmbeddedBroker(KafkaBroker):
         self._broker.start()
         if wait:
             self.wait_ready(timeout)
+
+    @contextmanager
+    def started(self) -> Iterator[Self]:
+        """The broker, which runs until the block ends."""
+        try:
+            self.start()
+            yield self
+        finally:
+            self.stop()
 
     def wait_ready(self, timeout: float = 60.0) -> None:
         wait_ready((self._broker,), allowed(timeout))

@@ -14,7 +14,7 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRING, Connect
 from tests.support.processes import children, is_slot
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -40,7 +40,7 @@ def test_each_record_is_in_one_file_after_kills(
     count: int,
     more: dict[str, str],
     results: Callable[[int], int],
-    worker: Callable[..., WorkerProcess],
+    worker: StartWorker,
     broker: KafkaBroker,
     tmp_path: Path,
 ) -> None:

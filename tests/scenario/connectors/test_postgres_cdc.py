@@ -22,7 +22,7 @@ from tests.support.kafka.topics import committed_end
 from tests.support.processes import children, is_slot
 from tests.support.servers.postgres import PASSWORD, USER, Postgres
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker, WorkerProcess
 
 _JSON = {
     f"{part}.converter{more}": value
@@ -85,7 +85,7 @@ def _event(message: Any) -> tuple[int, str | None, int | None]:
     return key, event["op"], (event["after"] or {}).get("version")
 
 
-def test_changes_through_a_kill(worker: Callable[..., WorkerProcess], broker: KafkaBroker, postgres: Postgres) -> None:
+def test_changes_through_a_kill(worker: StartWorker, broker: KafkaBroker, postgres: Postgres) -> None:
     """Snapshot, changes, kill of the worker, changes: each arrives once."""
     process = worker({"exactly.once.source.support": "enabled"})
     shop = Shop(Connect(process), broker, postgres)
@@ -176,9 +176,7 @@ def _replayed(events: list[tuple[int, str | None, int | None]]) -> dict[int, int
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("boundary", ["poll", "connector"])
-def test_kills_under_load(
-    boundary: str, worker: Callable[..., WorkerProcess], broker: KafkaBroker, postgres: Postgres
-) -> None:
+def test_kills_under_load(boundary: str, worker: StartWorker, broker: KafkaBroker, postgres: Postgres) -> None:
     """Slots, workers and the server's sender processes are killed while rows change; with exactly-once delivery each
     change arrives once, those of a row in their order."""
     process = worker({"exactly.once.source.support": "enabled"})
@@ -206,9 +204,7 @@ def test_kills_under_load(
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_a_kill_during_the_snapshot(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, postgres: Postgres
-) -> None:
+def test_a_kill_during_the_snapshot(worker: StartWorker, broker: KafkaBroker, postgres: Postgres) -> None:
     """With transaction.boundary=connector the snapshot is one transaction, so that each row is seen once."""
     process = worker({"exactly.once.source.support": "enabled"})
     shop, rows = Shop(Connect(process), broker, postgres), 500_000

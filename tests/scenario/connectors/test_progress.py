@@ -8,7 +8,6 @@ import statistics
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from tests.support.kafka import topics, transactions
 from tests.support.packages.debian import PackageMissing, installed, skip_unless_ci
 from tests.support.plugins import PLUGINS
 from tests.support.waiting import soon, wait_until
-from tests.support.workers import our_worker
+from tests.support.workers import StartWorker
 
 _SAMPLE = re.compile(r"([a-z_]+)(?:\{(.*)\})? (-?[0-9.]+)")
 _NAMED_BY_APACHE = re.compile(r"kafka_connect_worker_metrics_\w+_count .* should not have \"_count\" suffix")
@@ -30,12 +29,9 @@ _WEEK = 7 * 24 * 3_600_000
 
 
 @pytest.fixture(scope="module")
-def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+def connect(module_worker: StartWorker) -> Connect:
     quick = {"headrace.stalled.ms": "1500", "headrace.progress.interval.ms": "300", "offset.flush.interval.ms": "300"}
-    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {"plugin.path": PLUGINS, **quick})
-    process.start()
-    yield Connect(process)
-    process.stop()
+    return Connect(module_worker({"plugin.path": PLUGINS, **quick}))
 
 
 @pytest.fixture

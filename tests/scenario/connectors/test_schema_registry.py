@@ -12,7 +12,7 @@ from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.kafka import topics
 from tests.support.servers.schema_registry import StubRegistry
 from tests.support.waiting import wait_until
-from tests.support.workers import our_worker
+from tests.support.workers import StartWorker
 
 COUNT = 2000
 JSON = "org.apache.kafka.connect.json.JsonConverter"
@@ -30,11 +30,8 @@ pytestmark = pytest.mark.soak
 
 
 @pytest.fixture(scope="module")
-def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
-    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {"offset.flush.interval.ms": "300"})
-    process.start()
-    yield Connect(process)
-    process.stop()
+def connect(module_worker: StartWorker) -> Connect:
+    return Connect(module_worker({"offset.flush.interval.ms": "300"}))
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.kafka import topics
 from tests.support.plugins import PLUGINS
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 HOUR = 3_600_000
 
@@ -78,7 +77,7 @@ def test_a_regular_expression_cannot_stop_the_worker(connect: Connect, broker: K
 
 
 def test_offsets_of_deleted_connectors_and_the_history_of_changes_survive_the_worker(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     process = worker({"plugin.path": PLUGINS})
     connect, file, topic = Connect(process), tmp_path / "in.txt", broker.create_topic()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from tests.support.connect import STRING, STRINGS, Connect
 from tests.support.packages.wheels import build_wheel
 from tests.support.tasks.pipeline import messages, records
 from tests.support.waiting import wait_until
-from tests.support.workers import our_worker
+from tests.support.workers import StartWorker
 
 MODULE = "headrace_test_functions"
 JSON = {
@@ -114,12 +113,8 @@ def _environment(folder: Path, version: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def own(folder: Path, broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
-    properties = {"plugin.path": str(folder), "offset.flush.interval.ms": "500"}
-    process = our_worker(tmp_path_factory.mktemp("functions-worker"), broker.bootstrap, properties)
-    process.start()
-    yield Connect(process)
-    process.stop()
+def own(folder: Path, module_worker: StartWorker) -> Connect:
+    return Connect(module_worker({"plugin.path": str(folder), "offset.flush.interval.ms": "500"}))
 
 
 @pytest.mark.soak

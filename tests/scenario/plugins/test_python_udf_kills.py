@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import orjson
@@ -17,7 +16,7 @@ from tests.support.kafka.topic_ends import TopicEnds
 from tests.support.packages.wheels import build_wheel
 from tests.support.processes import children, is_slot
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 COUNT = 40_000
 COPIES = """\
@@ -33,7 +32,7 @@ def copies(batch):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("place", ["shared", "environment"])
 def test_the_results_of_a_function_arrive_once_and_in_order_after_kills(
-    place: str, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    place: str, worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     """`environment`: the function runs in a process of its own environment."""
     module = f"udf_copies_{place}"

@@ -65,18 +65,13 @@ def _open_files(pid: int) -> list[str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("cluster")
-    broker = EmbeddedBroker(folder / "broker")
-    broker.start()
-    try:
-        with spark_cluster(folder / "spark") as cluster:
-            site = Site(folder, broker, cluster)
-            site.worker.start(120)
-            try:
-                yield site
-            finally:
-                site.worker.stop(60)
-    finally:
-        broker.stop()
+    with EmbeddedBroker(folder / "broker").started() as broker, spark_cluster(folder / "spark") as cluster:
+        site = Site(folder, broker, cluster)
+        site.worker.start(120)
+        try:
+            yield site
+        finally:
+            site.worker.stop(60)
 
 
 def test_java_connectors_run_on_executors_from_the_archive_of_their_plugin(site: Site) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from tests.support.packages.lakehouse import LakeRecipe, older_pyspark, page_ste
 from tests.support.shell_steps import ShellSteps
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
@@ -28,7 +27,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 def test_each_record_is_in_the_table_once_after_kills_and_again_after_a_set_back(
     recipe: LakeRecipe,
     count: int,
-    worker: Callable[..., WorkerProcess],
+    worker: StartWorker,
     broker: KafkaBroker,
     tmp_path: Path,
 ) -> None:
@@ -72,7 +71,7 @@ EXPIRED = "CALL lake.system.expire_snapshots(table => 'shop.orders', older_than 
 
 @pytest.mark.parametrize("recipe", ["Iceberg"], indirect=True)
 def test_an_iceberg_table_that_others_change_and_drop(
-    recipe: LakeRecipe, worker: Callable[..., WorkerProcess], broker: KafkaBroker
+    recipe: LakeRecipe, worker: StartWorker, broker: KafkaBroker
 ) -> None:
     topic, copy = broker.create_topic(partitions=1), broker.create_topic(partitions=1)
     connect = Connect(worker({**recipe.worker, "exactly.once.source.support": "enabled"}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.support.connect import Connect
 from tests.support.packages.lake_sink import committed, kill_between_batches
 from tests.support.packages.lakehouse import LakeRecipe, run_sql
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
@@ -78,7 +78,7 @@ def final_state(made: list[Change]) -> dict[int, tuple[int, str]]:
 def test_the_table_has_the_last_state_of_each_key_after_kills_and_a_set_back(
     recipe: LakeRecipe,
     config: dict[str, str],
-    worker: Callable[..., WorkerProcess],
+    worker: StartWorker,
     broker: KafkaBroker,
     tmp_path: Path,
 ) -> None:

@@ -8,7 +8,7 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from tests.support.engine.engine_recorder import driver_of
 from tests.support.processes import children, command_line
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess, our_worker
+from tests.support.workers import StartWorker, WorkerProcess
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.slow]
 
@@ -34,17 +34,14 @@ _WINDOW = 60  # seconds
 
 
 @pytest.fixture(scope="module")
-def process(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+def process(module_worker: StartWorker) -> WorkerProcess:
     """A worker with exactly-once support, which has started Spark, so that it checks queries."""
-    properties = {"exactly.once.source.support": "enabled"}
-    worker = our_worker(tmp_path_factory.mktemp("spark-query"), broker.bootstrap, properties)
-    worker.start()
+    worker = module_worker({"exactly.once.source.support": "enabled"})
     connect = Connect(worker)
     datagen = {"connector.class": "Datagen", "fields": '{"n": "sequence"}', "count": "1", "topic": unique("started")}
     connect.create("started", {**datagen, **STRINGS})
     connect.wait("started", "RUNNING", ["RUNNING"], 180)
-    yield worker
-    worker.stop()
+    return worker
 
 
 class Orders:

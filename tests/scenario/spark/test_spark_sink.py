@@ -7,7 +7,6 @@ import os
 import signal
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from operator import itemgetter
@@ -23,7 +22,7 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRING, Connect
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess, our_worker
+from tests.support.workers import StartWorker, WorkerProcess
 
 SQLITE = "org.xerial:sqlite-jdbc:3.50.3.0"
 JDBC = {"spark.format": "jdbc", "spark.path": ""}
@@ -57,11 +56,8 @@ def _config(topic: str, folder: Path, **more: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def process(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
-    worker = our_worker(tmp_path_factory.mktemp("spark-sink"), broker.bootstrap, {"spark.packages": SQLITE})
-    worker.start()
-    yield worker
-    worker.stop()
+def process(module_worker: StartWorker) -> WorkerProcess:
+    return module_worker({"spark.packages": SQLITE})
 
 
 @pytest.mark.parametrize("count", [40_000, pytest.param(1_000_000, marks=pytest.mark.soak)])

@@ -7,7 +7,6 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from tests.support.engine.engine_recorder import driver_of
 from tests.support.processes import children, command_line
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess, our_worker
+from tests.support.workers import StartWorker, WorkerProcess
 
 JSON = "org.apache.kafka.connect.json.JsonConverter"
 
@@ -65,16 +64,13 @@ pytestmark = [pytest.mark.timeout(1200), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def process(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+def process(module_worker: StartWorker, tmp_path_factory: pytest.TempPathFactory) -> WorkerProcess:
     """A worker with exactly-once support, whose Spark knows the folder of all tests as viewfs://tests/all."""
     properties = {
         "exactly.once.source.support": "enabled",
         "spark.hadoop.fs.viewfs.mounttable.tests.link./all": f"file://{tmp_path_factory.getbasetemp()}",
     }
-    worker = our_worker(tmp_path_factory.mktemp("spark-source"), broker.bootstrap, properties)
-    worker.start()
-    yield worker
-    worker.stop()
+    return module_worker(properties)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tests.support.java.recipes import recipe
 from tests.support.kafka.topics import count, pairs
 from tests.support.servers.postgres import PASSWORD, USER, Postgres
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker, WorkerProcess
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
@@ -105,9 +105,7 @@ class Rig:
 
 
 @pytest.fixture
-def rig(
-    rows: Rows, worker: Callable[..., WorkerProcess], broker: KafkaBroker, postgres: Postgres, tmp_path: Path
-) -> Rig:
+def rig(rows: Rows, worker: StartWorker, broker: KafkaBroker, postgres: Postgres, tmp_path: Path) -> Rig:
     exactly_once = {"exactly.once.source.support": "enabled", "plugin.path": plugin_path(DEBEZIUM_JDBC, FILE)}
     process = worker({**exactly_once, **PREFER_FILE})
     return Rig(rows, process, broker, postgres, tmp_path / "files", unique("sql"))

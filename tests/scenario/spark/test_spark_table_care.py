@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from tests.support.connect import STRING, Connect
 from tests.support.packages.lake_sink import committed
 from tests.support.packages.lakehouse import LakeRecipe, run_sql
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1200)]
 
@@ -33,7 +32,7 @@ UPSERT = {"spark.mode": "upsert", "spark.key.columns": "id"}
 def test_columns_evolve_and_small_files_are_compacted(
     recipe: LakeRecipe,
     mode: dict[str, str],
-    worker: Callable[..., WorkerProcess],
+    worker: StartWorker,
     broker: KafkaBroker,
     tmp_path: Path,
 ) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.support.broker import EmbeddedBroker, unique
@@ -12,13 +10,13 @@ from tests.support.kafka import topics
 from tests.support.kafka.compaction import CompactedTopic
 from tests.support.plugins import PLUGINS
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("exactly_once", ["disabled", "enabled"])
 def test_the_next_connector_gets_nothing_of_a_deleted_one(
-    own_broker: EmbeddedBroker, worker: Callable[..., WorkerProcess], exactly_once: str
+    own_broker: EmbeddedBroker, worker: StartWorker, exactly_once: str
 ) -> None:
     """Neither from a deletion by this worker, nor from one by Apache's; the next leader removes the task configs of
     deleted connectors. A connector whose own record is compacted away from before its tasks keeps them."""

@@ -4,7 +4,6 @@ restarts."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,15 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.kafka import topics
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess, our_worker
+from tests.support.workers import StartWorker
 
-StartWorker = Callable[..., WorkerProcess]
 T = "topic.creation."
 DEFAULT = {f"{T}default.partitions": "2", f"{T}default.replication.factor": "1"}
 NO_OVERRIDES = "org.apache.kafka.connect.connector.policy.NoneConnectorClientConfigOverridePolicy"
 
 
 @pytest.fixture(scope="module")
-def restricted(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+def restricted(module_worker: StartWorker, tmp_path_factory: pytest.TempPathFactory) -> Connect:
     """A worker that restricts connectors: to files of the tests, without settings for topics and clients; a config
     provider reads the same files."""
     files = str(tmp_path_factory.getbasetemp())
@@ -35,10 +33,7 @@ def restricted(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) ->
         "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
         "config.providers.file.param.allowed.paths": files,
     }
-    process = our_worker(tmp_path_factory.mktemp("restricted"), broker.bootstrap, properties)
-    process.start()
-    yield Connect(process)
-    process.stop()
+    return Connect(module_worker(properties))
 
 
 def source(file: Path, topic: str, **more: str) -> dict[str, str]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,18 +16,14 @@ from tests.support.java.iceberg import IcebergTable, iceberg_plugin
 from tests.support.java.recipes import recipe
 from tests.support.java.slots import jvms_of
 from tests.support.waiting import wait_until
-from tests.support.workers import our_worker
+from tests.support.workers import StartWorker
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(400)]
 
 
 @pytest.fixture(scope="module")
-def worker(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
-    folder = tmp_path_factory.mktemp("iceberg")
-    process = our_worker(folder, broker.bootstrap, {"plugin.path": str(iceberg_plugin())})
-    process.start(180)
-    yield Connect(process)
-    process.stop()
+def worker(module_worker: StartWorker) -> Connect:
+    return Connect(module_worker({"plugin.path": str(iceberg_plugin())}, timeout=180))
 
 
 def test_its_use_of_the_workers_context_is_reported(worker: Connect) -> None:
