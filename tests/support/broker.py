@@ -45,11 +45,11 @@ class KafkaBroker:
                 write(topic, value, partition=partition)
 
     @contextmanager
-    def writing(self) -> Iterator[Callable[..., None]]:
+    def writing(self, linger_ms: int = 20) -> Iterator[Callable[..., None]]:
         """Producer.produce(), for records that are in their topics when the block ends."""
         from confluent_kafka import Producer
 
-        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 20, "log_level": 0})
+        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": linger_ms, "log_level": 0})
 
         def write(*record: Any, **more: Any) -> None:
             while True:

@@ -12,6 +12,9 @@ from tests.support.workers import WorkerProcess
 SOURCE, SINK = "FileStreamSource", "FileStreamSink"
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 STRINGS = {"key.converter": STRING, "value.converter": STRING}
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+JSON_VALUES = {"value.converter": JSON, "value.converter.schemas.enable": "false"}
+"""Without schemas."""
 
 
 class Connect:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.broker import unique
 from tests.support.clusters import rest
-from tests.support.connect import STRINGS
+from tests.support.connect import JSON, STRINGS
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -65,8 +65,7 @@ class Cluster:
 
     def failing(self, topic: str) -> str:
         """A sink that cannot read the plain text of the topic as JSON."""
-        json = "org.apache.kafka.connect.json.JsonConverter"
-        return self.sink(topic, "failing", **{"value.converter": json})
+        return self.sink(topic, "failing", **{"value.converter": JSON})
 
     def state(self, name: str) -> str:
         """Connector state and running tasks, such as `RUNNING 1/1`; empty without a status."""

@@ -15,7 +15,7 @@ import orjson
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import Connect
+from tests.support.connect import JSON_VALUES, Connect
 from tests.support.kafka.committed import committed
 from tests.support.kafka.topic_ends import TopicEnds
 from tests.support.processes import children, is_slot
@@ -23,8 +23,7 @@ from tests.support.waiting import wait_until
 from tests.support.workers import StartWorker
 
 _JSON = {
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
+    **JSON_VALUES,
     "exactly.once.support": "required",
 }
 _NUMBERS = "tests.support.data_sources.Numbers"

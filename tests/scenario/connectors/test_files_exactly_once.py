@@ -11,13 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.processes import children, is_slot
 from tests.support.waiting import wait_until
 from tests.support.workers import StartWorker
-
-JSON = "org.apache.kafka.connect.json.JsonConverter"
-
 
 POLLS = {"consumer.override.max.poll.records": "500"}
 SQL = {
@@ -60,8 +57,7 @@ def test_each_record_is_in_one_file_after_kills(
             "rotate.schedule.interval.ms": "500",
             "partition.field.name": "shop",
             "key.converter": STRING,
-            "value.converter": JSON,
-            "value.converter.schemas.enable": "false",
+            **JSON_VALUES,
             **more,
         },
     )

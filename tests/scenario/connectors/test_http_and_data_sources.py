@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 
 from tests.support.broker import KafkaBroker
-from tests.support.connect import Connect
+from tests.support.connect import JSON_VALUES, Connect
 from tests.support.kafka.topics import values
 from tests.support.servers.http_endpoint import Answer, Received, http_server
 from tests.support.waiting import wait_until
 
 NUMBERS = "tests.support.data_sources.Numbers"
 JSON = {
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
+    **JSON_VALUES,
     "tasks.max": "1",
 }
 UNLUCKY = 13

@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import Connect
+from tests.support.connect import JSON_VALUES, Connect
 from tests.support.kafka.topics import values
 from tests.support.processes import children, is_slot
 from tests.support.servers.http_endpoint import Answer, Received, http_server
@@ -72,7 +72,7 @@ def test_no_record_is_lost_when_processes_are_killed(in_flight: str, worker: Sta
     with http_server(orders) as server:
         connect.create(name, {
             "connector.class": "HttpSource", "tasks.max": "1", "topic": topic,
-            "value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false",
+            **JSON_VALUES,
             "http.url": f"{server.url}/customers/${{parent.id}}/orders", "http.parameter.since": "${cursor}",
             "http.cursor.pointer": "/id", "http.pagination": "offset", "http.poll.interval.ms": "50",
             "http.parent.url": f"{server.url}/customers", "http.parent.pagination": "offset", "http.retries": "-1",

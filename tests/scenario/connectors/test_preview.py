@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRINGS, Connect
+from tests.support.connect import JSON_VALUES, STRINGS, Connect
 from tests.support.kafka import topics
 from tests.support.waiting import wait_until
 
 TRANSFORMS = "org.apache.kafka.connect.transforms."
-JSON = {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false"}
 MASK = {"transforms": "mask", "transforms.mask.type": f"{TRANSFORMS}MaskField$Value", "transforms.mask.fields": "ssn"}
 SECRET = "correct-horse-battery"
 
@@ -32,7 +31,7 @@ def sink(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> tuple[str, st
         "errors.deadletterqueue.topic.replication.factor": "1",
     }
     config = {"connector.class": "FileStreamSink", "topics": topic, "file": str(tmp_path / "out"), **STRINGS}
-    connect.create(name, {**config, **JSON, **letters})
+    connect.create(name, {**config, **JSON_VALUES, **letters})
     return name, topic
 
 
@@ -81,7 +80,7 @@ def test_a_source_is_previewed_on_its_produced_and_on_given_records(
     found = preview(connect, name, config=hoist)
     assert [r["kafka"]["value"] for r in found["records"]] == ["Struct{line=a}", "Struct{line=b}"]
     assert [r["now"]["after"]["value"] for r in found["records"]] == ["a", "b"]
-    (given,) = preview(connect, name, config={**hoist, **JSON}, records=[{"value": "x", "headers": {"h": 1}}])[
+    (given,) = preview(connect, name, config={**hoist, **JSON_VALUES}, records=[{"value": "x", "headers": {"h": 1}}])[
         "records"
     ]
     assert (given["kafka"]["value"], given["kafka"]["headers"]) == ('{"line":"x"}', {"h": "1"})

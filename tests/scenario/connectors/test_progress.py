@@ -16,7 +16,7 @@ import pytest
 from runtime.kafka.positions import Positions
 from tests.support.broker import KafkaBroker, unique
 from tests.support.clusters.events import Follower
-from tests.support.connect import SINK, STRINGS, Connect
+from tests.support.connect import JSON, SINK, STRINGS, Connect
 from tests.support.kafka import topics, transactions
 from tests.support.packages.debian import PackageMissing, installed, skip_unless_ci
 from tests.support.plugins import PLUGINS
@@ -91,9 +91,8 @@ def test_metrics_of_a_source(connect: Connect, broker: KafkaBroker, follower: Fo
 def test_metrics_of_errors_by_stage(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     name, topic = unique("snk"), broker.create_topic()
     broker.produce(topic, *[b"no json"] * 3)
-    json_converter = "org.apache.kafka.connect.json.JsonConverter"
     config = {"connector.class": SINK, "file": str(tmp_path / "out"), "topics": topic, **STRINGS}
-    connect.create(name, {**config, "value.converter": json_converter, "errors.tolerance": "all"})
+    connect.create(name, {**config, "value.converter": JSON, "errors.tolerance": "all"})
     task = f'connector="{name}",task="0"'
     skipped = f'{task},stage="VALUE_CONVERTER"'
     wait_until(lambda: metrics(connect).get("headrace_errors_skipped_total", {}).get(skipped) == 3)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.console.script_console import Console
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
@@ -36,8 +36,7 @@ def sink(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> Iterator[str]
     broker.produce(topic, b"{no", b"\xff", b'{"n": 1}', b"}")
     config = {
         "connector.class": "FileStreamSink", "file": str(tmp_path / "out.txt"), "topics": topic, "tasks.max": "1",
-        "key.converter": STRING, "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-        "value.converter.schemas.enable": "false",
+        "key.converter": STRING, **JSON_VALUES,
     }  # fmt: skip
     connect.create(name, config)
     connect.wait(name, "RUNNING", ["FAILED"])

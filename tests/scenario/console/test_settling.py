@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.console.script_console import Console, ScriptResult
 from tests.support.workers import WorkerProcess
 
@@ -34,8 +34,7 @@ class Sinks:
             broker.produce(topic, FINE)
             config = {
                 "connector.class": "FileStreamSink", "file": str(folder / f"{topic}.txt"), "topics": topic,
-                "key.converter": STRING, "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-                "value.converter.schemas.enable": "false", "tasks.max": "1",
+                "key.converter": STRING, **JSON_VALUES, "tasks.max": "1",
             }  # fmt: skip
             connect.create(self.name(second), config)
         for second in seconds:

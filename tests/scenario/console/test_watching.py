@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import SINK, STRINGS, Connect
+from tests.support.connect import JSON, SINK, STRINGS, Connect
 from tests.support.console.script_console import Console
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
@@ -28,8 +28,7 @@ def test_a_check_tells_states_apart(connect: Connect, broker: KafkaBroker, tmp_p
     broker.produce(topic, b"{no json")
     config = {"connector.class": SINK, "topics": topic, "tasks.max": "1"}
     connect.create(good, {**config, "file": str(tmp_path / good), **STRINGS})
-    json_converter = {"value.converter": "org.apache.kafka.connect.json.JsonConverter"}
-    connect.create(bad, {**config, "file": str(tmp_path / bad), **STRINGS, **json_converter})
+    connect.create(bad, {**config, "file": str(tmp_path / bad), **STRINGS, "value.converter": JSON})
     connect.wait(good, "RUNNING", ["RUNNING"], 120)
     connect.wait(bad, "RUNNING", ["FAILED"], 120)
     console = Console(connect.worker.url, tmp_path)

@@ -18,7 +18,7 @@ import pytest
 
 from runtime.offsets_tool import cli
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import SINK, STRINGS, Connect
+from tests.support.connect import JSON, SINK, STRINGS, Connect
 from tests.support.plugins import PLUGINS
 from tests.support.waiting import soon
 from tests.support.workers import StartWorker, WorkerProcess, java_worker, our_worker
@@ -269,9 +269,8 @@ def test_an_import_is_validated_before_anything_is_written(file: Tool, tmp_path:
 
 def test_offset_converters_of_the_properties_are_honoured(file: Tool) -> None:
     before = file.export()
-    converter = "org.apache.kafka.connect.json.JsonConverter"
     with file.config.open("a") as config:
-        config.write(f"internal.key.converter={converter}\ninternal.value.converter={converter}\n")
+        config.write(f"internal.key.converter={JSON}\ninternal.value.converter={JSON}\n")
     assert file.export() == before
     file.load({"n": [{"partition": {"a": 1}, "offset": {"b": 2}}]})
     assert file.export()["n"] == [{"partition": {"a": 1}, "offset": {"b": 2}}]

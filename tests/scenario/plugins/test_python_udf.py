@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, STRINGS, Connect
+from tests.support.connect import JSON_VALUES, STRING, STRINGS, Connect
 from tests.support.packages.wheels import build_wheel
 from tests.support.tasks.pipeline import messages, records
 from tests.support.waiting import wait_until
@@ -18,8 +18,7 @@ from tests.support.workers import StartWorker
 MODULE = "headrace_test_functions"
 JSON = {
     "key.converter": STRING,
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
+    **JSON_VALUES,
 }
 
 

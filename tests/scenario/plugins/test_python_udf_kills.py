@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import Connect
+from tests.support.connect import JSON_VALUES, Connect
 from tests.support.kafka.committed import committed
 from tests.support.kafka.topic_ends import TopicEnds
 from tests.support.packages.wheels import build_wheel
@@ -49,7 +49,7 @@ def test_the_results_of_a_function_arrive_once_and_in_order_after_kills(
     connect.create(name, {
         "connector.class": "Datagen", "topic": topic, "fields": '{"n": "sequence"}', "count": str(COUNT),
         "rate": str(COUNT // 10), "batch.size": "50", "exactly.once.support": "required",
-        "value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false",
+        **JSON_VALUES,
         "transforms": "u", "transforms.u.type": "headrace.PythonUdf", "transforms.u.function": f"{module}:copies",
     })  # fmt: skip
     expected = [n for n in range(COUNT) for _ in range(n % 3)]

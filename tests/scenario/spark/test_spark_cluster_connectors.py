@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from tests.support.broker import EmbeddedBroker, unique
-from tests.support.connect import SINK, SOURCE, STRING, STRINGS, Connect
+from tests.support.connect import JSON_VALUES, SINK, SOURCE, STRING, STRINGS, Connect
 from tests.support.engine.spark_cluster import SparkCluster, spark_cluster
 from tests.support.java.connectors import FILE, PREFER_FILE, plugin_path
 from tests.support.processes import children
@@ -26,8 +26,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(1200)]
 ROWS = 20_000
 JSON = {
     "key.converter": STRING,
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
+    **JSON_VALUES,
 }
 
 

@@ -18,7 +18,7 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, STRINGS, Connect
+from tests.support.connect import JSON_VALUES, STRING, STRINGS, Connect
 from tests.support.engine.engine_recorder import driver_of
 from tests.support.processes import children, command_line
 from tests.support.tasks.pipeline import records
@@ -113,8 +113,7 @@ def _config(broker: KafkaBroker, topic: str, folder: Path, sql: str, *topics: st
         "spark.trigger": "100 ms",
         "query.partitions": "2",
         "key.converter": STRING,
-        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-        "value.converter.schemas.enable": "false",
+        **JSON_VALUES,
         **more,
     }
 

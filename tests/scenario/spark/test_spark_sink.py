@@ -19,7 +19,7 @@ import pytest
 from pyarrow import orc, parquet
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
 from tests.support.workers import StartWorker, WorkerProcess
@@ -38,7 +38,6 @@ CONTENTS = {
     "text": "acd",
     "xml": "<ROWS><order><id>1</id></order><order><id>3</id></order><order><id>4</id></order></ROWS>",
 }
-JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
 def _config(topic: str, folder: Path, **more: str) -> dict[str, str]:
@@ -49,8 +48,7 @@ def _config(topic: str, folder: Path, **more: str) -> dict[str, str]:
         "spark.path": str(folder),
         "spark.trigger": "200 ms",
         "key.converter": STRING,
-        "value.converter": JSON,
-        "value.converter.schemas.enable": "false",
+        **JSON_VALUES,
         **more,
     }
 

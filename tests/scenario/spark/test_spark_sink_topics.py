@@ -17,12 +17,11 @@ from fastavro import parse_schema, schemaless_writer
 from pyarrow import parquet
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.servers.schema_registry import StubRegistry
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
-JSON = "org.apache.kafka.connect.json.JsonConverter"
 ORDER: dict[str, Any] = {
     "type": "record", "name": "Order", "namespace": "shop",
     "fields": [
@@ -72,7 +71,7 @@ def test_schemas_of_a_registry_and_a_topic_that_is_created_again(
     connect.create(unique("avro"), {**config, **avro, "topics": typed, "spark.path": str(tmp_path / "avro")})
 
     name, folder = unique("again"), tmp_path / "again"
-    slow = {"value.converter": JSON, "value.converter.schemas.enable": "false", "spark.trigger": "10 seconds"}
+    slow = {**JSON_VALUES, "spark.trigger": "10 seconds"}
     slow["spark.batch.records"] = "8"
     connect.create(name, {**config, **slow, "topics": again, "spark.path": str(folder)})
 

@@ -16,14 +16,12 @@ import pytest
 from pyarrow import parquet
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.engine.engine_recorder import driver_of
 from tests.support.processes import children, command_line
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
 from tests.support.workers import StartWorker, WorkerProcess
-
-JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
 def _config(topic: str, folder: Path, **more: str) -> dict[str, str]:
@@ -33,8 +31,7 @@ def _config(topic: str, folder: Path, **more: str) -> dict[str, str]:
         "spark.checkpoint": str(folder / "checkpoints"),
         "spark.trigger": "100 ms",
         "key.converter": STRING,
-        "value.converter": JSON,
-        "value.converter.schemas.enable": "false",
+        **JSON_VALUES,
         **more,
     }
 

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.tasks.pipeline import messages, records
 from tests.support.waiting import wait_until
 
 JSON = {
     "key.converter": STRING,
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
+    **JSON_VALUES,
 }
 SOURCE_SQL = (
     "SELECT CAST(id AS STRING) AS key, id, explode(tags) AS tag "

@@ -14,7 +14,7 @@ import pytest
 from tests.scenario.spark import sql_rows
 from tests.scenario.spark.sql_rows import PARSED, Result, Rows
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.java.connectors import DEBEZIUM_JDBC, FILE, PREFER_FILE, plugin_path
 from tests.support.java.recipes import recipe
 from tests.support.kafka.topics import count, pairs
@@ -32,8 +32,7 @@ The last batch of Kafka's file source (2,000 lines) is not full: lines behind a 
 JAVA_FILE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 JSON = {
     "key.converter": STRING,
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
+    **JSON_VALUES,
     "value.converter.decimal.format": "NUMERIC",
 }
 TARGET = "CREATE TABLE target (id bigint PRIMARY KEY, name text, gross numeric(14, 2), later timestamp(3), shop text)"

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import JSON_VALUES
 from tests.support.console.console import console
 from tests.support.console.script_console import Console, ScriptResult
 from tests.support.kafka.topics import values
@@ -21,8 +22,6 @@ from tui.dead_letters.letters import PREFIX, DeadLetter
 from tui.errors import HeadraceError
 from tui.topics import reader
 
-JSON = "org.apache.kafka.connect.json.JsonConverter"
-
 
 def dead_letters(cluster: Cluster, broker: KafkaBroker, records: list[bytes]) -> tuple[str, str, DeadLetterTopic]:
     """A topic of records, some of which are not JSON, a sink that reads them as JSON, and its dead letter topic."""
@@ -30,7 +29,7 @@ def dead_letters(cluster: Cluster, broker: KafkaBroker, records: list[bytes]) ->
     with broker.writing() as write:
         for number, record in enumerate(records):
             write(topic, record, key=f"k{number}", headers=[("own", b"\x00\xff")])
-    config = {"value.converter": JSON, "value.converter.schemas.enable": "false", "errors.tolerance": "all"}
+    config = {**JSON_VALUES, "errors.tolerance": "all"}
     dead = {"topic.name": f"{topic}-dead", "topic.replication.factor": "1", "context.headers.enable": "true"}
     config |= {f"errors.deadletterqueue.{key}": value for key, value in dead.items()}
     return (

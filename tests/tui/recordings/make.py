@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import JSON
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, java_worker
 from tui.client.calls import ApiCall
@@ -28,7 +29,6 @@ from tui.wire.recording import RecordingTransport
 
 HERE = Path(__file__).parent
 STRING = "org.apache.kafka.connect.storage.StringConverter"
-JSON = "org.apache.kafka.connect.json.JsonConverter"
 SHOWN_AS = "http://connect-1.example:8083"
 PARTS = ("", "/status", "/config", "/tasks", "/topics", "/offsets")
 

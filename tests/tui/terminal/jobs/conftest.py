@@ -15,7 +15,6 @@ from tests.tui.conftest import Cluster
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 
-JSON = "org.apache.kafka.connect.json.JsonConverter"
 HERE = ("--context", "here")
 OURS, APACHE = "our_connect_url", pytest.param("connect_url", marks=pytest.mark.soak)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import JSON_VALUES
 from tests.support.console.counted_terminal import job
 from tests.support.kafka.topics import count, values
 from tests.support.waiting import wait_until
-from tests.tui.terminal.jobs.conftest import HERE, JSON, JobCluster, select
+from tests.tui.terminal.jobs.conftest import HERE, JobCluster, select
 
 
 @pytest.mark.soak
@@ -17,8 +18,7 @@ def test_dead_letters(cluster: JobCluster, broker: KafkaBroker) -> None:
     broker.produce(topic, b"{}", b"no json", b"neither")
     cluster.file_source(cluster.beside)
     cluster.file_sink(topic, **{
-        "value.converter": JSON,
-        "value.converter.schemas.enable": "false",
+        **JSON_VALUES,
         "errors.tolerance": "all",
         "errors.deadletterqueue.topic.name": f"{topic}-dead",
         "errors.deadletterqueue.topic.replication.factor": "1",

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import JSON
 from tests.support.console.counted_terminal import PAGE, check, job
-from tests.tui.terminal.jobs.conftest import HERE, JSON, JobCluster
+from tests.tui.terminal.jobs.conftest import HERE, JobCluster
 
 SCRIPT = "headrace -c 'restart failures -y'"
 
