@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,13 +9,9 @@ import pytest
 from tests.support.console.console import Console, console
 from tests.support.servers.stub_worker import HANG, LIST, Raw, listed, stub_worker
 
+pytestmark = pytest.mark.usefixtures("own_folders")
+
 DETAIL = "/connectors/one/offsets?detail=true"
-
-
-@pytest.fixture(autouse=True)
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def at(*positions: int) -> Any:

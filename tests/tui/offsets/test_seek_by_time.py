@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,9 @@ from tui.contexts.profiles import Profile
 HOURS = 3600_000  # milliseconds
 
 
-@pytest.fixture(params=["connect_url", "our_connect_url"])
-def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
-    one = Cluster(request.getfixturevalue(request.param), tmp_path)
-    yield one
-    one.close()
+@pytest.fixture
+def cluster(each_cluster: Cluster) -> Cluster:
+    return each_cluster
 
 
 @pytest.fixture

@@ -20,11 +20,9 @@ from tui.contexts.profiles import Profile
 WRONG, RIGHT = "json.JsonConverter", "storage.StringConverter"
 
 
-@pytest.fixture(params=["connect_url", "our_connect_url"])
-def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
-    one = Cluster(request.getfixturevalue(request.param), tmp_path)
-    yield one
-    one.close()
+@pytest.fixture
+def cluster(each_cluster: Cluster) -> Cluster:
+    return each_cluster
 
 
 def test_find_a_failure_read_the_trace_fix_it_and_restart(cluster: Cluster) -> None:

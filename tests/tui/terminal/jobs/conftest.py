@@ -65,11 +65,9 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[JobClust
 
 
 @pytest.fixture(autouse=True)
-def contexts(cluster: Cluster, broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ContextsFile:
+def contexts(cluster: Cluster, broker: KafkaBroker, own_folders: Path) -> ContextsFile:
     """Folders of the test, with the current context `here`."""
-    for kind in ("CONFIG", "STATE"):
-        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
-    file = ContextsFile(tmp_path / "config" / "headrace" / "contexts.toml")
+    file = ContextsFile(own_folders / "config" / "headrace" / "contexts.toml")
     file.put(Profile(cluster.url, "here", bootstrap=broker.bootstrap))
     file.use("here")
     return file
