@@ -94,7 +94,7 @@ def test_only_java_tasks_need_a_jvm_and_they_share_it(
     wait_until(lambda: count(broker.bootstrap, topic) > 3_000)
     os.kill(jvm, signal.SIGKILL)
     for name in tasks[1:]:
-        slots.wait_epoch(name, 2)
+        slots.wait_restarted(name)
         assert slots.lost(name) == ["The task host JVM has ended by SIGKILL"]
     with read.open("a") as file:
         file.write("".join(f"{line}\n" for line in lines[30_000:]))
@@ -115,7 +115,7 @@ def test_a_jvm_ends_with_its_slot(slots: JavaSlots, tasks: list[str], broker: Ka
     freeze(slot)
     os.kill(slot, signal.SIGKILL)
     wait_until(lambda: not is_jvm(jvm), 10)
-    slots.wait_epoch(name, 2)
+    slots.wait_restarted(name)
     broker.produce(topic, b"after")
     wait_until(lambda: _lines(tmp_path / "out") == ["after"])
 
@@ -221,7 +221,7 @@ def test_a_plugin_that_ignores_interrupts_costs_the_jvm_when_the_other_tasks_hav
     wait_until(lambda: "slots.Orders.obey" in slots.stack(name).stack)
     tasks.remove(name)
     assert not slots.stop(name, graceful=0.5)
-    slots.wait_epoch(other, 2)
+    slots.wait_restarted(other)
     (reason,) = slots.lost(other)
     assert "ignores that it was interrupted" in reason
     broker.produce(quiet, b"two")
@@ -241,7 +241,7 @@ def test_a_jvm_that_is_frozen_is_replaced(
     jvm = slots.jvm(name)
     freeze(jvm)
     broker.produce(topic, b"one")
-    slots.wait_epoch(name, 2)
+    slots.wait_restarted(name)
     assert "has not answered for" in slots.lost(name)[0]
     wait_until(lambda: _lines(tmp_path / "out") == ["one"])
     assert not is_jvm(jvm)
@@ -360,7 +360,7 @@ def test_a_java_source_defines_its_transactions_with_exactly_once(
     tasks.append(name)
     wait_until(lambda: committed_end(broker.bootstrap, topic) >= 100)
     os.kill(slots.jvm(name), signal.SIGKILL)
-    slots.wait_epoch(name, 2)
+    slots.wait_restarted(name)
     wait_until(lambda: _committed(broker, topic)[-1:] == [499], 60)
     assert _committed(broker, topic) == [*range(20), *range(30, 500)]
 

@@ -132,6 +132,6 @@ def _fill(broker: KafkaBroker, topic: str, made: list[Change], config: dict[str,
     return len(made)
 
 
-def _shuffled(made: list[Change], window: int = 4_000) -> Iterator[Change]:
+def _shuffled(made: list[Change]) -> Iterator[Change]:
     dice = random.Random(9)
-    yield from sorted(made, key=lambda change: change.number + dice.randrange(window))
+    yield from sorted(made, key=lambda change: change.number + dice.randrange(4_000))

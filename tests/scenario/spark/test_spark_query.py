@@ -118,11 +118,11 @@ def _config(broker: KafkaBroker, topic: str, folder: Path, sql: str, *topics: st
     }
 
 
-def _windows_sql(orders: str, window: int = _WINDOW) -> str:
+def _windows_sql(orders: str) -> str:
     return f"""
         SELECT unix_millis(window.start) AS start, customer, count(*) AS orders, sum(amount) AS amount
         FROM `{orders}` WATERMARK at DELAY OF INTERVAL 1 HOUR
-        GROUP BY window(at, '{window} seconds'), customer
+        GROUP BY window(at, '{_WINDOW} seconds'), customer
     """
 
 

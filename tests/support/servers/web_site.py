@@ -68,11 +68,11 @@ class WebSite:
             self._server.server_close()
 
 
-def visit(site: WebSite, host: str, within: float = 60.0) -> dict[str, Any]:
+def visit(site: WebSite, host: str) -> dict[str, Any]:
     """What the page reports when the browser visits the site under this host name, which the browser resolves to
     loopback like every other name. Skips the test where chromium cannot be installed."""
     with site.served(), _browser(f"http://{host}:{site.port}/"):
-        assert site.reported.wait(within), "the page did not report"
+        assert site.reported.wait(60), "the page did not report"
     return site.report
 
 

@@ -38,9 +38,9 @@ def sink(connect: Connect, tmp_path: Path) -> Iterator[Callable[..., Journal]]:
         connect.ask("DELETE", f"/connectors/{name}")
 
 
-def _follows(journal: Journal, calls: str, task: int = 0) -> None:
-    """Waits until the last calls of a task match this pattern."""
-    wait_until(lambda: re.search(f"(^|\n){calls}$", journal.calls(task)), 30, f"{calls!r} in {journal.calls(task)}")
+def _follows(journal: Journal, calls: str) -> None:
+    """Waits until the last calls of the task 0 match this pattern."""
+    wait_until(lambda: re.search(f"(^|\n){calls}$", journal.calls(0)), 30, f"{calls!r} in {journal.calls(0)}")
 
 
 def _causes(broker: KafkaBroker, topic: str, record: bytes, seen: Callable[[], object]) -> None:
