@@ -1,7 +1,7 @@
-"""A batch reader of a data source, read once or again and again: each read is a micro-batch.
+"""The task of DataSource: chunks of rows as batches of records.
 
-The reader's offset counts the reads: {"reads": 3, "read_at": 1769472000000}, with the time in milliseconds at which the
-last one began.
+A batch reader is read once or again and again: each read is a micro-batch. Its offset counts the reads: {"reads": 3,
+"read_at": 1769472000000}, with the time in milliseconds at which the last one began.
 """
 
 from __future__ import annotations

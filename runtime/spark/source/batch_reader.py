@@ -1,4 +1,4 @@
-"""The columns of values without a schema, inferred from the first records as Spark does for JSON files."""
+"""`spark.read`: each Spark task runs one Connect task until its source has no more records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,17 @@
-"""Types of Spark's columns that hold all numbers of other types."""
+"""Batches for a Delta table: staged as Parquet files below the table, and published by one transaction of Delta.
+
+    <table>/.headrace/<connector>/<task>-<id>/data/…             rows
+                                             /transaction.json   application and version of the transaction
+                                             /batch.json         written last: the offsets of the batch
+
+Delta has no commits that readers do not see, hence a batch is written twice: as files before its offsets are committed,
+and to the table after that. Delta executes a version of an application once and ignores it when it is repeated, as long
+as the versions of an application rise. An application is a partition of the connector, the first one of the batch:
+the task that consumes it has published its earlier batches. The version is the next version of the table at the time
+when the batch is staged; each published batch is a version of the table, so that the next batch has a higher one.
+
+Changes are merged in the same way: the transaction is a MERGE, and its file has the key columns.
+"""
 
 from __future__ import annotations
 
