@@ -125,11 +125,7 @@ def _source_config(rig: JdbcSide, name: str, table: str) -> dict[str, str]:
     if rig.side == JAVA:
         return {
             "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
-            "database.hostname": "127.0.0.1",
-            "database.port": str(rig.server.port),
-            "database.user": USER,
-            "database.password": PASSWORD,
-            "database.dbname": rig.database,
+            **rig.server.cdc_config(rig.database),
             "topic.prefix": name,
             "table.include.list": f"public.{table}",
             "plugin.name": "pgoutput",

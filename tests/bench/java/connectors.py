@@ -15,7 +15,7 @@ from tests.support.java.connectors import DEBEZIUM_POSTGRES, FILE, PREFER_FILE, 
 from tests.support.packages.debian import PackageMissing
 from tests.support.process_usage import usage
 from tests.support.processes import children, command_line
-from tests.support.servers.postgres import PASSWORD, USER, Postgres
+from tests.support.servers.postgres import Postgres
 from tests.support.waiting import wait_until
 
 _CHANGES, _WARM = 200_000, 2_000
@@ -103,8 +103,7 @@ def _changes(bench: Bench, connect: Connect, server: Postgres, database: str, cl
     _wait_for(bench, connect, name, topic, _WARM + _CHANGES)
     seconds, cpu = time.monotonic() - started, usage(connect.worker.pid).cpu - before
     connect.ask("DELETE", f"/connectors/{name}")
-    drop = "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s AND NOT active"
-    wait_until(lambda: server.execute(drop, slot, database=database), 30, every=0.2)
+    server.drop_slot(slot, database)
     bench.broker.delete_topics(topic)
     return _CHANGES / seconds, cpu / _CHANGES * 1e6
 
@@ -113,11 +112,7 @@ def _config(cls: str, server: Postgres, database: str, name: str, table: str, sl
     return {
         "connector.class": cls,
         "tasks.max": "1",
-        "database.hostname": "127.0.0.1",
-        "database.port": str(server.port),
-        "database.user": USER,
-        "database.password": PASSWORD,
-        "database.dbname": database,
+        **server.cdc_config(database),
         "topic.prefix": name,
         "table.include.list": f"public.{table}",
         "plugin.name": "pgoutput",
