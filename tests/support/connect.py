@@ -17,6 +17,16 @@ JSON_VALUES = {"value.converter": JSON, "value.converter.schemas.enable": "false
 """Without schemas."""
 
 
+def dead_letters(topic: str) -> dict[str, str]:
+    """The configuration of a sink that tolerates all errors, with this dead letter topic."""
+    return {
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": topic,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "errors.deadletterqueue.context.headers.enable": "true",
+    }
+
+
 class Connect:
     """A worker seen through its REST API; refusals raise AssertionError with the worker's message."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import JSON_VALUES, STRINGS, Connect
+from tests.support.connect import JSON_VALUES, STRINGS, Connect, dead_letters
 from tests.support.kafka import topics
 from tests.support.waiting import wait_until
 
@@ -25,13 +25,8 @@ def sink(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> tuple[str, st
     for partition in (0, 1):
         values = [b"{" if n == 7 else b'{"n":%d,"ssn":"1-2-%d"}' % (n, n) for n in range(10)]
         broker.produce(topic, *values, partition=partition)
-    letters = {
-        "errors.tolerance": "all",
-        "errors.deadletterqueue.topic.name": f"{topic}-letters",
-        "errors.deadletterqueue.topic.replication.factor": "1",
-    }
     config = {"connector.class": "FileStreamSink", "topics": topic, "file": str(tmp_path / "out"), **STRINGS}
-    connect.create(name, {**config, **JSON_VALUES, **letters})
+    connect.create(name, {**config, **JSON_VALUES, **dead_letters(f"{topic}-letters")})
     return name, topic
 
 

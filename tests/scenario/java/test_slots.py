@@ -19,6 +19,7 @@ from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State, TaskId
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import dead_letters
 from tests.support.java.slots import LEASE, JavaSlots, file_task, is_jvm, order_plugin
 from tests.support.kafka.topics import committed_end, count
 from tests.support.processes import freeze
@@ -278,12 +279,7 @@ def test_dead_letters_name_the_java_class(
         broker,
         tmp_path / "out",
         topic,
-        config={
-            "errors.tolerance": "all",
-            "errors.deadletterqueue.topic.name": letters,
-            "errors.deadletterqueue.topic.replication.factor": "1",
-            "errors.deadletterqueue.context.headers.enable": "true",
-        },
+        config=dead_letters(letters),
         producer={"bootstrap.servers": broker.bootstrap},
         admin={"bootstrap.servers": broker.bootstrap},
     )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import JSON_VALUES, STRING, STRINGS, Connect
+from tests.support.connect import JSON_VALUES, STRING, STRINGS, Connect, dead_letters
 from tests.support.packages.wheels import build_wheel
 from tests.support.tasks.pipeline import messages, records
 from tests.support.waiting import wait_until
@@ -31,9 +31,7 @@ def test_the_record_at_fault_becomes_a_dead_letter_of_a_sink(
 ) -> None:
     name, topic, letters, file = unique("udf"), broker.create_topic(), broker.create_topic(), tmp_path / "out"
     broker.produce(topic, *(json.dumps({"id": n, "name": f"n{n}"}).encode() for n in range(500)))
-    errors = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters,
-              "errors.deadletterqueue.topic.replication.factor": "1",
-              "errors.deadletterqueue.context.headers.enable": "true"}  # fmt: skip
+    errors = dead_letters(letters)
     config = {"connector.class": "FileStreamSink", "topics": topic, "file": str(file), **JSON, **errors}
     connect.create(name, {**config, **udf(f"{MODULE}:quotients")})
     offsets = [{"partition": {"kafka_topic": topic, "kafka_partition": 0}, "offset": {"kafka_offset": 500}}]

@@ -19,7 +19,7 @@ import pytest
 from pyarrow import orc, parquet
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import JSON_VALUES, STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect, dead_letters
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
 from tests.support.workers import StartWorker, WorkerProcess
@@ -108,12 +108,7 @@ def test_formats_sql_columns_and_dead_letters(process: WorkerProcess, broker: Ka
     _send(broker, good, {"id": 1, "name": "a"}, {"id": "x"}, {"id": 3, "name": "c"}, {"id": 4, "name": "d"})
     names = unique("json"), unique("orc"), unique("columns")
     sql = "SELECT id * 2 AS double, upper(name) AS name, CAST(nullif(name, 'c') AS INT) AS n FROM record WHERE id > 1"
-    tolerant = {
-        "spark.schema": "id BIGINT, name STRING",
-        "errors.tolerance": "all",
-        "errors.deadletterqueue.topic.name": letters,
-        "errors.deadletterqueue.topic.replication.factor": "1",
-    }
+    tolerant = {"spark.schema": "id BIGINT, name STRING", **dead_letters(letters)}
     folders = [tmp_path / name for name in names]
     connect.create(names[0], _config(good, folders[0], **{**tolerant, "spark.format": "json", "spark.sql": sql}))
     connect.create(names[1], _config(good, folders[1], **{"spark.format": "orc", "spark.schema": "id STRING"}))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import connect
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import JSON_VALUES
 from tests.support.console.console import console
@@ -29,14 +30,8 @@ def dead_letters(cluster: Cluster, broker: KafkaBroker, records: list[bytes]) ->
     with broker.writing() as write:
         for number, record in enumerate(records):
             write(topic, record, key=f"k{number}", headers=[("own", b"\x00\xff")])
-    config = {**JSON_VALUES, "errors.tolerance": "all"}
-    dead = {"topic.name": f"{topic}-dead", "topic.replication.factor": "1", "context.headers.enable": "true"}
-    config |= {f"errors.deadletterqueue.{key}": value for key, value in dead.items()}
-    return (
-        cluster.sink(topic, **config),
-        topic,
-        DeadLetterTopic(f"{topic}-dead", {"bootstrap.servers": broker.bootstrap}),
-    )
+    name = cluster.sink(topic, **JSON_VALUES, **connect.dead_letters(f"{topic}-dead"))
+    return name, topic, DeadLetterTopic(f"{topic}-dead", {"bootstrap.servers": broker.bootstrap})
 
 
 def count(letters: DeadLetterTopic) -> int:

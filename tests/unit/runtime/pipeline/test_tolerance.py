@@ -16,6 +16,7 @@ from runtime.api.task import SinkTask, SourceTask
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import dead_letters
 from tests.support.kafka.topics import count
 from tests.support.tasks.pipeline import file_sink, group_offsets, messages, task_spec
 from tests.support.tasks.slot_host import RunningTask
@@ -29,13 +30,7 @@ CONTEXT = ["topic", "partition", "offset", "connector.name", "task.id", "stage",
 
 
 def _tolerant(letters: str, **more: str) -> dict[str, str]:
-    return {
-        "errors.tolerance": "all",
-        "errors.deadletterqueue.topic.name": letters,
-        "errors.deadletterqueue.topic.replication.factor": "1",
-        "errors.deadletterqueue.context.headers.enable": "true",
-        **more,
-    }
+    return {**dead_letters(letters), **more}
 
 
 def _sink(broker: KafkaBroker, file: Path, topic: str, config: dict[str, str], **more: Any) -> TaskSpec:
