@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,7 +16,7 @@ from tests.support.kafka.stores import MakeStores, opened_stores
 from tests.support.plugins import PLUGINS
 from tests.support.servers.postgres import Postgres, started_postgres
 from tests.support.time_limit import TimeLimit
-from tests.support.workers import WorkerProcess, java_worker, our_worker
+from tests.support.workers import StartWorker, WorkerProcess, java_worker, our_worker, started_workers
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -38,6 +37,14 @@ def xdg_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield home
 
 
+@pytest.fixture
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A test's own folders for settings and state, `config` and `state` in this one."""
+    for kind in ("CONFIG", "STATE"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """One real broker for the whole run, which tests must not kill; `own_broker` is for that."""
@@ -45,8 +52,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     if bootstrap:
         yield KafkaBroker(bootstrap)
         return
-    with _started(EmbeddedBroker(tmp_path_factory.mktemp("broker"))) as started:
-        yield started
+    with EmbeddedBroker(tmp_path_factory.mktemp("broker")).started() as broker:
+        yield broker
 
 
 @pytest.fixture
@@ -59,28 +66,22 @@ async def stores(broker: KafkaBroker) -> AsyncIterator[MakeStores]:
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[EmbeddedBroker]:
     """A broker that belongs to one test, which may kill and restart it."""
-    with _started(EmbeddedBroker(tmp_path / "broker")) as started:
-        yield started
+    with EmbeddedBroker(tmp_path / "broker").started() as broker:
+        yield broker
 
 
 @pytest.fixture
-def worker(broker: KafkaBroker, tmp_path: Path) -> Iterator[Callable[..., WorkerProcess]]:
-    """Starts our worker: `worker()`, `worker({"key": "value"})`, `worker(start=False)`, `worker(bootstrap=…)`."""
-    started: list[WorkerProcess] = []
+def worker(broker: KafkaBroker, tmp_path: Path) -> Iterator[StartWorker]:
+    """Starts workers, which end with the test."""
+    with started_workers(tmp_path, broker.bootstrap) as start:
+        yield start
 
-    def start(
-        properties: dict[str, str] | None = None, *, bootstrap: str | None = None, start: bool = True
-    ) -> WorkerProcess:
-        process = our_worker(tmp_path, bootstrap or broker.bootstrap, properties or {})
-        started.append(process)
-        if start:
-            process.start()
-        return process
 
-    yield start
-    for process in started:
-        if process.running():
-            process.stop()
+@pytest.fixture(scope="module")
+def module_worker(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartWorker]:
+    """Starts workers, which end with the module's last test."""
+    with started_workers(tmp_path_factory.mktemp("worker"), broker.bootstrap) as start:
+        yield start
 
 
 @pytest.fixture(scope="session")
@@ -89,19 +90,17 @@ def java_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) 
     if there := os.environ.get("HEADRACE_TEST_CONNECT"):
         yield WorkerProcess([], urlsplit(there).port or 8083, tmp_path_factory.mktemp("java-connect") / "log", {})
         return
-    process = java_worker(tmp_path_factory.mktemp("java-connect"), broker.bootstrap, {})
-    process.start()
-    yield process
-    process.stop()
+    with java_worker(tmp_path_factory.mktemp("java-connect"), broker.bootstrap, {}).started() as process:
+        yield process
 
 
 @pytest.fixture(scope="session")
 def our_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
     """One of our workers for the whole run, with the test plugins; `worker` is for tests that end it."""
-    process = our_worker(tmp_path_factory.mktemp("our-connect"), broker.bootstrap, {"plugin.path": PLUGINS})
-    process.start()
-    yield process
-    process.stop()
+    with our_worker(
+        tmp_path_factory.mktemp("our-connect"), broker.bootstrap, {"plugin.path": PLUGINS}
+    ).started() as process:
+        yield process
 
 
 @pytest.fixture(scope="session")
@@ -110,12 +109,3 @@ def postgres() -> Iterator[Postgres]:
     server = started_postgres({"wal_level": "logical"})
     yield server
     server.remove()
-
-
-@contextmanager
-def _started(broker: EmbeddedBroker) -> Iterator[EmbeddedBroker]:
-    try:
-        broker.start()
-        yield broker
-    finally:
-        broker.stop()

@@ -12,14 +12,14 @@ import signal
 import threading
 
 
-def end_with_terminal(terminal: int = 0) -> None:
-    """Sends SIGHUP to this process when the terminal with this file descriptor has been closed. Main thread only."""
+def end_with_terminal() -> None:
+    """Sends SIGHUP to this process when the terminal of standard input has been closed. Main thread only."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored, but a screen is of no use without a terminal
-    threading.Thread(target=_wait, args=(terminal,), name="terminal-end", daemon=True).start()
+    threading.Thread(target=_wait, name="terminal-end", daemon=True).start()
 
 
-def _wait(terminal: int) -> None:
+def _wait() -> None:
     poll = select.poll()
-    poll.register(terminal, 0)  # a hangup is reported even so
+    poll.register(0, 0)  # a hangup is reported even so
     if any(event & select.POLLHUP for _, event in poll.poll()):
         os.kill(os.getpid(), signal.SIGHUP)

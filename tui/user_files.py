@@ -22,9 +22,9 @@ def read_text(path: str, max_bytes: int = MAX_BYTES) -> str:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
 
 
-def read_standard_input(max_bytes: int = MAX_BYTES) -> str:
+def read_standard_input() -> str:
     """The text of standard input. Raises UsageError if it is larger than the limit."""
-    content: str = _limited(sys.stdin, "standard input", max_bytes)
+    content: str = _limited(sys.stdin, "standard input", MAX_BYTES)
     return content
 
 

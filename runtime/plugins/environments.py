@@ -76,9 +76,9 @@ def archive(environment: Environment, cache: Path | None = None) -> Path:
     return target
 
 
-def unpacked_archive(environment: Environment, cache: Path | None = None) -> Path:
+def unpacked_archive(environment: Environment) -> Path:
     """The folder with the content of the environment's archive."""
-    target = (cache or plugins_cache()) / f"{environment.id}-archive"
+    target = plugins_cache() / f"{environment.id}-archive"
     wheels.publish(target, lambda folder: wheels.unzip(Path(environment.archive), folder, lambda path: path))
     return target
 

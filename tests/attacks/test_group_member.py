@@ -25,7 +25,6 @@ from runtime.herder.group.group import GroupWorkerInfo
 from runtime.herder.group.leader import GroupView, describe_members, lead
 from runtime.herder.group.peer_watch import PeerWatch
 from runtime.herder.group.workers import Cordons, Workers
-from runtime.herder.internal_requests import InternalRequests
 from runtime.herder.monitoring.progress_history import ProgressHistory
 from runtime.herder.monitoring.progress_watch import ProgressWatch
 from runtime.herder.plugin_reload import PluginReload
@@ -37,7 +36,7 @@ from runtime.rest.forwarding.worker_clients import WorkerRequest
 from runtime.rest.http.parameters import path_name
 from runtime.rest.http.receiving import read
 from runtime.rest.http.responses import json_response
-from runtime.rest.internal import ALGORITHM_HEADER, SIGNATURE_HEADER, InternalHandlers
+from runtime.rest.internal import ALGORITHM_HEADER, SIGNATURE_HEADER
 from runtime.rest.monitoring import ProgressHandlers, all_lines
 from runtime.rest.plugins import PluginHandlers
 from runtime.rest.preview import RecordHandlers
@@ -49,7 +48,7 @@ from runtime.rest.workers import GroupHandlers
 from runtime.storage.documents import Documents
 from tests.support.herder.herder_rig import HerderRig
 from tests.support.herder.memory_logs import TestLogs, topic
-from tests.support.herder.worker_rig import ServingWorker, worker_group
+from tests.support.herder.worker_rig import ServingWorker, serve_internal, worker_group
 from tests.support.never_called import NEVER_CALLED
 from tests.support.servers.hostile_peer import EMPTY, HostilePeer, hostile_peer, json_reply
 
@@ -355,11 +354,7 @@ async def internal() -> AsyncIterator[tuple[HerderRig, ServingWorker, ServingWor
     """A leader that serves Connect's internal requests, and a follower."""
     rig = HerderRig()
     async with worker_group(2) as (leader, follower):
-        handlers = InternalHandlers(InternalRequests(rig.herder, rig.configs, rig.connectors, rig.fencing), leader.keys)
-        await leader.serve([
-            Route("/connectors/{name}/tasks", Resource(post=handlers.signed(handlers.task_configs))),
-            Route("/connectors/{name}/fence", Resource(put=handlers.signed(handlers.fence))),
-        ])  # fmt: skip
+        await serve_internal(leader, rig)
         yield rig, leader, follower
     await rig.close()
 

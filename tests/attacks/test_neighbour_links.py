@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from runtime.engine.driver.session.spark_session import SharedSession
 from runtime.system.allowed_folders import AllowedFolders, OutsideError, limit_files
 from tests.support.connect import Connect
 from tests.support.tasks.task_contexts import StoredOffsets, started
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 PACKAGE = "org.apache.kafka.common.config.provider."
 
@@ -148,7 +148,7 @@ def test_links_within_the_folder_may_be_used(allowed: Path) -> None:
 
 
 @pytest.mark.soak
-def test_a_task_of_a_worker_reads_through_no_link(worker: Callable[..., WorkerProcess], tmp_path: Path) -> None:
+def test_a_task_of_a_worker_reads_through_no_link(worker: StartWorker, tmp_path: Path) -> None:
     """The file is missing when the connector is created."""
     (folder := tmp_path / "allowed").mkdir()
     (secret := tmp_path / "secret").write_text("S3cretOutside\n")
@@ -253,7 +253,7 @@ def test_spark_reads_no_file_behind_a_link(inside: str, refused: str, allowed: P
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_a_source_of_spark_reads_through_no_link(worker: Callable[..., WorkerProcess], tmp_path: Path) -> None:
+def test_a_source_of_spark_reads_through_no_link(worker: StartWorker, tmp_path: Path) -> None:
     (folder := tmp_path / "allowed").mkdir()
     (tmp_path / "secret").write_text("S3cretOutside\n")
     (folder / "in").mkdir()

@@ -6,9 +6,7 @@ import io
 import tarfile
 import zipfile
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -20,6 +18,7 @@ from runtime.java.install.resolver import Repositories
 from runtime.java.install.unpack import unpack
 from tests.support.java.connect_jars import connect_jars
 from tests.support.java.maven_repository import MavenRepository, dependencies, dependency
+from tests.support.servers.loopback import Handler, serving
 
 MB = 1 << 20
 SECRET = "s3cretOfTheOperator"
@@ -180,7 +179,7 @@ def test_files_of_one_repository_are_not_taken_for_those_of_another(
         assert (found.folder / "plugin-1.jar").read_bytes() == _connector()
 
 
-class _Hostile(BaseHTTPRequestHandler):
+class _Hostile(Handler):
     """Redirects POMs, unless there are none, and sends jars without end."""
 
     target = ""
@@ -199,9 +198,6 @@ class _Hostile(BaseHTTPRequestHandler):
         except OSError:
             return  # the client has given up
 
-    def log_message(self, *_: object) -> None:
-        pass
-
 
 @pytest.mark.soak
 @pytest.mark.timeout(120)
@@ -211,15 +207,9 @@ def test_a_redirect_to_a_file_and_an_endless_file_are_errors(
 ) -> None:
     (tmp_path / "secret").write_text(SECRET)
     monkeypatch.setattr(_Hostile, "target", f"file://{tmp_path}/secret" if redirect else "")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Hostile)
-    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     output = io.StringIO()
-    try:
-        with pytest.raises(InstallError, match=reason):
-            _install("org.example:evil:1", f"http://127.0.0.1:{server.server_port}/", tmp_path, 8 * MB, output)
-    finally:
-        server.shutdown()
-        server.server_close()
+    with serving(_Hostile) as server, pytest.raises(InstallError, match=reason):
+        _install("org.example:evil:1", f"{server.url}/", tmp_path, 8 * MB, output)
     assert SECRET not in output.getvalue()
     local = [path for path in (tmp_path / "local").rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in local) < 16 * MB

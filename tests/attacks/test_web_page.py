@@ -64,10 +64,8 @@ SCRIPT = """
 def worker(tmp_path_factory: pytest.TempPathFactory, broker: KafkaBroker) -> Iterator[WorkerProcess]:
     folder = tmp_path_factory.mktemp("worker")
     properties = {"headrace.slots": "1", "access.control.allow.origin": f"http://{ALLOWED}:*"}
-    found = our_worker(folder, broker.bootstrap, properties)
-    found.start()
-    yield found
-    found.stop()
+    with our_worker(folder, broker.bootstrap, properties).started() as found:
+        yield found
 
 
 def attack(worker: WorkerProcess, folder: Path, host: str) -> tuple[dict[str, object], Connect, str]:

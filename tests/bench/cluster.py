@@ -25,9 +25,7 @@ SOURCES = 4
 def throughput(folder: Path, broker: EmbeddedBroker, cluster: SparkCluster, executors: int, lines: int) -> float:
     """Records a second of four FileStreamSources with lines of 100 bytes, from their creation to the last record."""
     own = {"spark.executor.cores": "1", "spark.cores.max": str(executors), "headrace.slots": str(executors)}
-    worker = our_worker(folder, broker.bootstrap, {**cluster.properties, **own})
-    worker.start(120)
-    try:
+    with our_worker(folder, broker.bootstrap, {**cluster.properties, **own}).started(120) as worker:
         connect = Connect(worker)
 
         def slots_are_up() -> bool:
@@ -42,8 +40,6 @@ def throughput(folder: Path, broker: EmbeddedBroker, cluster: SparkCluster, exec
             connect.create(unique("source"), {**config, "tasks.max": "1"})
         wait_until(lambda: sum(end.committed() for end in ends) >= SOURCES * lines, 300, "all records", every=0.1)
         return SOURCES * lines / (time.monotonic() - started)
-    finally:
-        worker.stop(60)
 
 
 def main() -> None:

@@ -8,36 +8,25 @@ from functools import partial
 from pathlib import Path
 
 from tests.bench.sides import Bench, Refused, create
+from tests.bench.throughput import filled
 from tests.support.broker import unique
-from tests.support.connect import Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.waiting import wait_until
 
 RECORDS = int(os.environ.get("BENCH_FILES_RECORDS", "1000000"))
 _FILES = 10
-_CONFIG = {
-    "connector.class": "FilesSink",
-    "tasks.max": "1",
-    "flush.size": str(RECORDS // _FILES),
-    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
-}
+_ONE_TASK = {"tasks.max": "1", "key.converter": STRING, **JSON_VALUES}
+_CONFIG = {"connector.class": "FilesSink", "flush.size": str(RECORDS // _FILES), **_ONE_TASK}
 _SPARK = {
-    "connector.class": "SparkSink",
-    "tasks.max": "1",
-    "spark.batch.records": str(RECORDS // 5),
-    "spark.trigger": "500 ms",
-    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
-}
+    "connector.class": "SparkSink", "spark.batch.records": str(RECORDS // 5), "spark.trigger": "500 ms", **_ONE_TASK,
+}  # fmt: skip
 
 
 def sink_parquet(bench: Bench, connect: Connect) -> dict[str, float]:
     """Records a second between the first complete file and the last; the files are read back and counted."""
     if not _is_ours(connect):
         raise Refused("Apache Kafka has no connector for Parquet files")
-    topic = _filled(bench)
+    topic = filled(bench, "json", _order, records=RECORDS)
     name, folder = unique("files"), bench.folder / unique("parquet")
     create(connect, name, {**_CONFIG, "topics": topic, "url": str(folder)})
     wait_until(lambda: _count(folder) >= 1, 60, every=0.002)
@@ -53,7 +42,7 @@ def sink_spark(bench: Bench, connect: Connect) -> dict[str, float]:
     """As sink_parquet(), written by Spark. The first batch of another connector warms the session."""
     if not _is_ours(connect):
         raise Refused("Apache Kafka has no connector for Spark")
-    topic = _filled(bench)
+    topic = filled(bench, "json", _order, records=RECORDS)
     rate = 0.0
     for _ in range(2):
         name, folder = unique("spark"), bench.folder / unique("table")
@@ -95,21 +84,8 @@ def _check(folder: Path) -> None:
     assert len(found) == RECORDS and pc.count_distinct(found).as_py() == RECORDS
 
 
-def _filled(bench: Bench) -> str:
-    from confluent_kafka import Producer
-
-    topic = bench.topic("json")
-    producer = Producer(
-        {"bootstrap.servers": bench.broker.bootstrap, "linger.ms": 50, "queue.buffering.max.messages": 1_000_000,
-         "enable.idempotence": True}
-    )  # fmt: skip
-    for number in range(RECORDS):
-        text = (
-            f'{{"id":{number},"customer":"customer {number % 1000}","price":{number % 997 * 0.25},'
-            f'"paid":{"true" if number % 2 else "false"},"created":{1_700_000_000_000 + number}}}'
-        )
-        producer.produce(topic, text)
-        if number % 10_000 == 0:
-            producer.poll(0)
-    assert producer.flush(120) == 0
-    return topic
+def _order(number: int) -> str:
+    return (
+        f'{{"id":{number},"customer":"customer {number % 1000}","price":{number % 997 * 0.25},'
+        f'"paid":{"true" if number % 2 else "false"},"created":{1_700_000_000_000 + number}}}'
+    )

@@ -15,13 +15,13 @@ from typing import Any
 
 from runtime.java.install.errors import InstallError
 from tests.bench.sides import JAVA, Bench, Refused, create, median
+from tests.bench.throughput import end, filled, until, watching
 from tests.support.broker import unique
-from tests.support.connect import Connect
+from tests.support.connect import JSON, Connect
 from tests.support.java.connectors import DEBEZIUM_JDBC, DEBEZIUM_POSTGRES, plugin_path
 from tests.support.packages.debian import PackageMissing
 from tests.support.process_usage import usage
 from tests.support.servers.postgres import PASSWORD, USER, Postgres
-from tests.support.waiting import wait_until
 
 _WARM = 2_000  # rows before the measurement
 _COLUMNS = (
@@ -33,9 +33,9 @@ _ROWS = (
     "timestamp '2024-01-01' + n * interval '1 second' FROM generate_series(1, {rows}) AS n"
 )
 _KEY = {
-    "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "key.converter": JSON,
     "key.converter.schemas.enable": "false",
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "value.converter": JSON,
 }
 _FIELDS = (
     ("id", {"type": "int64"}),
@@ -112,7 +112,8 @@ def _source(rig: JdbcSide, table: str, rows: int) -> tuple[float, float]:
     config = {**_KEY, "value.converter.schemas.enable": "false", "tasks.max": "1", **_source_config(rig, name, table)}
     before, started = usage(rig.connect.worker.pid).cpu, time.monotonic()
     create(rig.connect, name, config)
-    _until(rig, name, lambda: _end(rig, topic) >= rows)
+    with watching(rig.bench) as watcher:
+        until(rig.connect, name, lambda: end(watcher, topic) >= rows, every=0.05, timeout=600)
     seconds, cpu = time.monotonic() - started, usage(rig.connect.worker.pid).cpu - before
     _check_records(rig, topic, rows)
     rig.connect.ask("DELETE", f"/connectors/{name}")
@@ -124,11 +125,7 @@ def _source_config(rig: JdbcSide, name: str, table: str) -> dict[str, str]:
     if rig.side == JAVA:
         return {
             "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
-            "database.hostname": "127.0.0.1",
-            "database.port": str(rig.server.port),
-            "database.user": USER,
-            "database.password": PASSWORD,
-            "database.dbname": rig.database,
+            **rig.server.cdc_config(rig.database),
             "topic.prefix": name,
             "table.include.list": f"public.{table}",
             "plugin.name": "pgoutput",
@@ -164,7 +161,7 @@ def _sink(rig: JdbcSide, rows: int) -> tuple[float, float]:
     before, started = usage(rig.connect.worker.pid).cpu, time.monotonic()
     create(rig.connect, name, config)
     query = f"SELECT 1 FROM {table} WHERE id = {_id(last, rows)} AND quantity = {_quantity(last)}"
-    _until(rig, name, lambda: bool(rig.execute(query)), every=0.05)
+    until(rig.connect, name, lambda: bool(rig.execute(query)), every=0.05, timeout=600)
     seconds, cpu = time.monotonic() - started, usage(rig.connect.worker.pid).cpu - before
     rig.connect.ask("DELETE", f"/connectors/{name}")
     found = rig.execute(f"SELECT count(*), sum(quantity), sum(id) FROM {table}")
@@ -207,34 +204,21 @@ def _quantity(number: int) -> int:
     return number % 100_003
 
 
-_topics: dict[int, str] = {}
-
-
 def _filled(bench: Bench, rows: int) -> str:
     """A topic of one partition with this many records, filled once."""
-    if rows not in _topics:
-        from confluent_kafka import Producer
+    fields = [{"field": name, "optional": False, **kind} for name, kind in _FIELDS]
+    schema = json.dumps({"type": "struct", "optional": False, "name": "item", "fields": fields})
 
-        topic = bench.topic("rows")
-        fields = [{"field": name, "optional": False, **kind} for name, kind in _FIELDS]
-        schema = json.dumps({"type": "struct", "optional": False, "name": "item", "fields": fields})
-        producer = Producer(
-            {"bootstrap.servers": bench.broker.bootstrap, "linger.ms": 50, "queue.buffering.max.messages": 1_000_000,
-             "enable.idempotence": True}
-        )  # fmt: skip
-        for number in range(rows):
-            identifier = _id(number, rows)
-            payload = (
-                f'{{"id":{identifier},"name":"item {identifier:08d} abcdefghij","quantity":{_quantity(number)},'
-                f'"weight":{number % 100}.5,"active":{"true" if number % 2 else "false"},'
-                f'"created":{_FIRST_MS + number * 1000}}}'
-            )
-            producer.produce(topic, f'{{"schema":{schema},"payload":{payload}}}')
-            if number % 10_000 == 0:
-                producer.poll(0)
-        assert producer.flush(120) == 0
-        _topics[rows] = topic
-    return _topics[rows]
+    def text(number: int) -> str:
+        identifier = _id(number, rows)
+        payload = (
+            f'{{"id":{identifier},"name":"item {identifier:08d} abcdefghij","quantity":{_quantity(number)},'
+            f'"weight":{number % 100}.5,"active":{"true" if number % 2 else "false"},'
+            f'"created":{_FIRST_MS + number * 1000}}}'
+        )
+        return f'{{"schema":{schema},"payload":{payload}}}'
+
+    return filled(bench, f"rows-{rows}", text, records=rows)
 
 
 def _check_records(rig: JdbcSide, topic: str, rows: int) -> None:
@@ -254,34 +238,9 @@ def _check_records(rig: JdbcSide, topic: str, rows: int) -> None:
 
 
 def _messages(rig: JdbcSide, topic: str, start: int, count: int) -> list[tuple[Any, Any]]:
-    from confluent_kafka import Consumer, TopicPartition
+    from confluent_kafka import TopicPartition
 
-    consumer = Consumer({"bootstrap.servers": rig.bench.broker.bootstrap, "group.id": unique("check"), "log_level": 0})
-    consumer.assign([TopicPartition(topic, 0, start)])
-    try:
+    with watching(rig.bench) as consumer:
+        consumer.assign([TopicPartition(topic, 0, start)])
         found = consumer.consume(count, 20)
         return [(json.loads(message.key() or b"null"), json.loads(message.value() or b"null")) for message in found]
-    finally:
-        consumer.close()
-
-
-def _end(rig: JdbcSide, topic: str) -> int:
-    from confluent_kafka import Consumer, TopicPartition
-
-    watcher = Consumer({"bootstrap.servers": rig.bench.broker.bootstrap, "group.id": "jdbc-bench", "log_level": 0})
-    try:
-        return int(watcher.get_watermark_offsets(TopicPartition(topic, 0), 10)[1])
-    finally:
-        watcher.close()
-
-
-def _until(rig: JdbcSide, name: str, done: Any, every: float = 0.05) -> None:
-    deadline = time.monotonic() + 600
-    while time.monotonic() < deadline:
-        try:
-            wait_until(done, 10, every=every)
-            return
-        except AssertionError:
-            if "FAILED" in rig.connect.states(name)[1]:
-                raise Refused(f"{name}: {rig.connect.status(name)['tasks'][0].get('trace', '')[:600]}") from None
-    raise Refused(f"{name} did not finish within 600 s")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from tests.bench.sides import JAVA, Bench, Refused, create
-from tests.bench.throughput import RECORDS, end, filled, map_text, until
+from tests.bench.throughput import RECORDS, end, filled, map_text, until, watching
 from tests.support.broker import unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.process_usage import usage
 
 _SQL = "SELECT id, name, amount * 1.19 AS gross FROM `{}` WHERE id % 10 > 0"
@@ -28,20 +28,17 @@ def kafka_query(bench: Bench, side: str, runs: int) -> dict[str, float]:
 
 def _measured(bench: Bench, connect: Connect, topic: str) -> tuple[float, float]:
     """Seconds, from the request that creates the connector, and seconds of the processor."""
-    from confluent_kafka import Consumer
-
     name, results = unique("query"), bench.topic("results")
-    watcher = Consumer({"bootstrap.servers": bench.broker.bootstrap, "group.id": name, "log_level": 0})
-    before, started = usage(connect.worker.pid).cpu, time.monotonic()
-    create(connect, name, {
-        "connector.class": "KafkaQuery", "kafka.bootstrap.servers": bench.broker.bootstrap, "query.topics": topic,
-        f"query.schema.{topic}": "id BIGINT, name STRING, amount DOUBLE", "spark.sql": _SQL.format(topic),
-        "topic": results, "spark.checkpoint": str(bench.folder / "checkpoints"), "key.converter": STRING,
-        "value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false",
-    })  # fmt: skip
-    until(connect, name, lambda: end(watcher, results) >= _RESULTS)
-    seconds = time.monotonic() - started
-    cpu = usage(connect.worker.pid).cpu - before
-    watcher.close()
+    with watching(bench) as watcher:
+        before, started = usage(connect.worker.pid).cpu, time.monotonic()
+        create(connect, name, {
+            "connector.class": "KafkaQuery", "kafka.bootstrap.servers": bench.broker.bootstrap, "query.topics": topic,
+            f"query.schema.{topic}": "id BIGINT, name STRING, amount DOUBLE", "spark.sql": _SQL.format(topic),
+            "topic": results, "spark.checkpoint": str(bench.folder / "checkpoints"), "key.converter": STRING,
+            **JSON_VALUES,
+        })  # fmt: skip
+        until(connect, name, lambda: end(watcher, results) >= _RESULTS)
+        seconds = time.monotonic() - started
+        cpu = usage(connect.worker.pid).cpu - before
     connect.ask("DELETE", f"/connectors/{name}")
     return seconds, cpu

@@ -24,40 +24,11 @@ from runtime.pipeline.load import Converters
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
 from runtime.pipeline.source.source_offsets import CommittedOffsets
+from tests.support.tasks.python_messages import Message
 from tests.support.tasks.transforms import tolerance, transformation
 
 _BATCH = 2000
 _FORMAT, _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSSX", b"2023-11-05T10:11:12.123Z"
-
-
-class _Message:
-    """A Python object with the interface of the client's message."""
-
-    __slots__ = ("_offset", "_topic", "_value")
-
-    def __init__(self, offset: int, value: bytes, topic: str) -> None:
-        self._offset, self._value, self._topic = offset, value, topic
-
-    def topic(self) -> str:
-        return self._topic
-
-    def partition(self) -> int:
-        return 0
-
-    def offset(self) -> int:
-        return self._offset
-
-    def key(self) -> bytes | None:
-        return None
-
-    def value(self) -> bytes:
-        return self._value
-
-    def headers(self) -> None:
-        return None
-
-    def timestamp(self) -> tuple[int, int]:
-        return 1, 1_700_000_000_000
 
 
 def _json(schemas: bool) -> JsonConverter:
@@ -111,7 +82,7 @@ def _sink(
     converters = Converters(converter, converter, SimpleHeaderConverter())
     conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
     assigned = {TopicPartition(topic, 0) for topic in topics}
-    messages = [_Message(n, value, topics[n % len(topics)]) for n in range(_BATCH)]
+    messages = [Message(n, value, _topic=topics[n % len(topics)]) for n in range(_BATCH)]
 
     def run() -> None:
         for _ in range(0, records, _BATCH):

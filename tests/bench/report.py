@@ -27,44 +27,31 @@ class Figure:
     digits: int = 0
 
 
-def _processor(key: str) -> Figure:
-    """The line below the throughput of this key."""
-    return Figure(f"{key}-cpu", "… processor of the worker for a million records", "s", "", 2)
+def _rate(key: str, what: str, unit: str, goal: str = "") -> tuple[Figure, Figure]:
+    """The line of a rate, and that of its processor time."""
+    processor = Figure(f"{key}-cpu", "… processor of the worker for a million records", "s", "", 2)
+    return Figure(key, what, unit, goal), processor
 
 
 FIGURES = (
-    Figure("source", "source, 1,000,000 lines, StringConverter", "records/s", "≥ 6×"),
-    _processor("source"),
-    Figure("source-eos", "the same, exactly once (a transaction for each poll)", "records/s", "≥ 3×"),
-    _processor("source-eos"),
-    Figure("source-smt", "source, JSON with schemas, 3 transformations", "records/s", "≥ 2×"),
-    _processor("source-smt"),
-    Figure("sink", "sink, 1,000,000 records of one partition, StringConverter", "records/s", "≥ 1.5×"),
-    _processor("sink"),
-    Figure("sink-smt-1", "sink, JSON with schemas, 3 transformations, 4 partitions, one task", "records/s", "≥ 1.3×"),
-    _processor("sink-smt-1"),
-    Figure("sink-smt-2", "the same, two tasks", "records/s", "≥ 1.3×"),
-    _processor("sink-smt-2"),
-    Figure("sink-maps", "sink, JSON without schemas, 3 transformations, 4 partitions, one task", "records/s", "≥ 2×"),
-    _processor("sink-maps"),
+    *_rate("source", "source, 1,000,000 lines, StringConverter", "records/s", "≥ 6×"),
+    *_rate("source-eos", "the same, exactly once (a transaction for each poll)", "records/s", "≥ 3×"),
+    *_rate("source-smt", "source, JSON with schemas, 3 transformations", "records/s", "≥ 2×"),
+    *_rate("sink", "sink, 1,000,000 records of one partition, StringConverter", "records/s", "≥ 1.5×"),
+    *_rate("sink-smt-1", "sink, JSON with schemas, 3 transformations, 4 partitions, one task", "records/s", "≥ 1.3×"),
+    *_rate("sink-smt-2", "the same, two tasks", "records/s", "≥ 1.3×"),
+    *_rate("sink-maps", "sink, JSON without schemas, 3 transformations, 4 partitions, one task", "records/s", "≥ 2×"),
     Figure("sink-parquet", "FilesSink, JSON without schemas to Parquet files, one task", "records/s", "≥ 300,000"),
     Figure("sink-spark", "SparkSink, JSON without schemas to Parquet files, one task", "records/s", "≥ 300,000"),
-    Figure("query", "KafkaQuery, projection and filter of 1,000,000 records of JSON, topic to topic", "records/s"),
-    _processor("query"),
-    Figure("jdbc-source", "JDBC source, 1,000,000 rows of PostgreSQL (Java: Debezium's snapshot)", "rows/s", "≥ 1.5×"),
-    _processor("jdbc-source"),
-    Figure(
+    *_rate("query", "KafkaQuery, projection and filter of 1,000,000 records of JSON, topic to topic", "records/s"),
+    *_rate("jdbc-source", "JDBC source, 1,000,000 rows of PostgreSQL (Java: Debezium's snapshot)", "rows/s", "≥ 1.5×"),
+    *_rate(
         "jdbc-sink", "JDBC sink, 1,000,000 upserts into PostgreSQL (Java: Debezium's JDBC sink)", "rows/s", "≥ 1.5×"
     ),
-    _processor("jdbc-sink"),
-    Figure("java-source", "Kafka's file source (in Java on both sides), 1,000,000 lines", "records/s", "≥ 2.5×"),
-    _processor("java-source"),
-    Figure("java-sink", "Kafka's file sink (in Java on both sides), 1,000,000 records", "records/s", "≥ 1×"),
-    _processor("java-sink"),
-    Figure("debezium", "Debezium PostgreSQL (in Java on both sides), 200,000 changes", "changes/s", "≥ 1.2×"),
-    _processor("debezium"),
-    Figure("cdc", "PostgresCdcSource (Java: Debezium), 200,000 changes", "changes/s", "≥ 1×"),
-    _processor("cdc"),
+    *_rate("java-source", "Kafka's file source (in Java on both sides), 1,000,000 lines", "records/s", "≥ 2.5×"),
+    *_rate("java-sink", "Kafka's file sink (in Java on both sides), 1,000,000 records", "records/s", "≥ 1×"),
+    *_rate("debezium", "Debezium PostgreSQL (in Java on both sides), 200,000 changes", "changes/s", "≥ 1.2×"),
+    *_rate("cdc", "PostgresCdcSource (Java: Debezium), 200,000 changes", "changes/s", "≥ 1×"),
     Figure("java-first", "first Java connector of a worker created → its first record in the topic", "s", "", 2),
     Figure("java-memory-1", "memory (PSS) of a slot's JVM, one idle Java task (Java: of the worker)", "MB", "≤ 60 MB"),
     Figure("java-memory-100", "… with 100 idle Java tasks", "MB", "≤ 150 MB"),

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.bench.sides import Bench, Refused, create
 from tests.support.broker import unique
-from tests.support.connect import SINK, SOURCE, STRINGS, Connect
+from tests.support.connect import JSON, JSON_VALUES, SINK, SOURCE, STRING, STRINGS, Connect
 from tests.support.process_usage import usage
 from tests.support.waiting import wait_until
 
 RECORDS = 1_000_000
 _FILLER = "abcdefghij" * 9
 _JSON = {
-    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+    "key.converter": STRING,
+    "value.converter": JSON,
     "value.converter.schemas.enable": "true",
 }
 _TRANSFORMS = "org.apache.kafka.connect.transforms"
@@ -86,9 +87,8 @@ def sink_smt(tasks: int) -> Callable[[Bench, Connect], dict[str, float]]:
 
 
 _MAPS = {
-    "key.converter": "org.apache.kafka.connect.storage.StringConverter",
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
+    "key.converter": STRING,
+    **JSON_VALUES,
     "transforms": "insert,replace,key",
     "transforms.insert.type": f"{_TRANSFORMS}.InsertField$Value",
     "transforms.insert.static.field": "origin",
@@ -123,23 +123,32 @@ def _document(number: int) -> str:
 
 
 def _source(bench: Bench, connect: Connect, settings: dict[str, str], transactions: bool = False) -> Flow:
-    from confluent_kafka import Consumer
-
     name, topic, lines = unique("source"), bench.topic(), _lines(bench)
     config = {"connector.class": SOURCE, "tasks.max": "1", "file": str(lines), "topic": topic, **settings}
-    watcher = Consumer({"bootstrap.servers": bench.broker.bootstrap, "group.id": name, "log_level": 0})
-    wait_until(lambda: end(watcher, topic) == 0)
-    before = usage(connect.worker.pid).cpu
-    started = time.monotonic()
-    create(connect, name, config)
-    until(connect, name, lambda: end(watcher, topic) >= RECORDS)
-    if transactions:
-        until(connect, name, lambda: _has_last_line(watcher, topic))
-    flow = Flow(time.monotonic() - started, usage(connect.worker.pid).cpu - before)
-    watcher.close()
+    with watching(bench) as watcher:
+        wait_until(lambda: end(watcher, topic) == 0)
+        before = usage(connect.worker.pid).cpu
+        started = time.monotonic()
+        create(connect, name, config)
+        until(connect, name, lambda: end(watcher, topic) >= RECORDS)
+        if transactions:
+            until(connect, name, lambda: _has_last_line(watcher, topic))
+        flow = Flow(time.monotonic() - started, usage(connect.worker.pid).cpu - before)
     connect.ask("DELETE", f"/connectors/{name}")
     bench.broker.delete_topics(topic)
     return flow
+
+
+@contextmanager
+def watching(bench: Bench) -> Iterator[Any]:
+    """A consumer for end()."""
+    from confluent_kafka import Consumer
+
+    watcher = Consumer({"bootstrap.servers": bench.broker.bootstrap, "group.id": unique("watch"), "log_level": 0})
+    try:
+        yield watcher
+    finally:
+        watcher.close()
 
 
 def end(watcher: Any, topic: str) -> int:
@@ -180,9 +189,9 @@ def _sink(bench: Bench, connect: Connect, topic: str, settings: dict[str, str], 
     return flow
 
 
-def until(connect: Connect, name: str, done: Callable[[], bool], every: float = 0.02) -> None:
+def until(connect: Connect, name: str, done: Callable[[], bool], every: float = 0.02, timeout: float = 180) -> None:
     """Waits, and checks at intervals whether the task has failed."""
-    deadline = time.monotonic() + 180
+    deadline = time.monotonic() + timeout
     while time.monotonic() < deadline:
         try:
             wait_until(done, 5, every=every)
@@ -190,7 +199,7 @@ def until(connect: Connect, name: str, done: Callable[[], bool], every: float = 
         except AssertionError:
             if "FAILED" in connect.states(name)[1]:
                 raise Refused(f"{name}: {connect.status(name)['tasks'][0].get('trace', '')[:300]}") from None
-    raise Refused(f"{name} did not finish within 180 s")
+    raise Refused(f"{name} did not finish within {timeout:.0f} s")
 
 
 def _lines(bench: Bench) -> Path:
@@ -205,20 +214,11 @@ def _lines(bench: Bench) -> Path:
 _topics: dict[str, str] = {}
 
 
-def filled(bench: Bench, kind: str, value: Callable[[int], str], partitions: int = 1) -> str:
-    """A topic with a million records, filled once, with a thousand records for one partition after another."""
+def filled(bench: Bench, kind: str, value: Callable[[int], str], partitions: int = 1, records: int = RECORDS) -> str:
+    """A topic of these records, filled once for a kind, with a thousand for one partition after another."""
     if kind not in _topics:
-        from confluent_kafka import Producer
-
-        topic = bench.topic(kind, partitions)
-        producer = Producer(
-            {"bootstrap.servers": bench.broker.bootstrap, "linger.ms": 50, "queue.buffering.max.messages": RECORDS,
-             "enable.idempotence": True}
-        )  # fmt: skip
-        for number in range(RECORDS):
-            producer.produce(topic, value(number), partition=number // 1000 % partitions)
-            if number % 10_000 == 0:
-                producer.poll(0)
-        assert producer.flush(120) == 0
-        _topics[kind] = topic
+        _topics[kind] = topic = bench.topic(kind, partitions)
+        with bench.broker.writing(linger_ms=50) as write:
+            for number in range(records):
+                write(topic, value(number), partition=number // 1000 % partitions)
     return _topics[kind]

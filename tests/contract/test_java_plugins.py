@@ -22,7 +22,7 @@ from tests.support.java.connectors import (
     PUBSUB,
     plugin_path,
 )
-from tests.support.workers import WorkerProcess, java_worker
+from tests.support.workers import StartWorker, WorkerProcess, java_worker
 
 pytestmark = pytest.mark.slow
 
@@ -30,41 +30,35 @@ _START = 300.0  # seconds; Apache's worker loads every class of every jar
 
 
 def test_mirror_maker_and_file_connectors_answer_as_in_apaches_worker(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     plugins = plugin_path(MIRROR, FILE)
     ours = worker({"plugin.path": plugins, **PREFER_FILE})
-    apaches = java_worker(tmp_path / "java", broker.bootstrap, {"plugin.path": plugins})
-    apaches.start(_START)
-    try:
+    with java_worker(tmp_path / "java", broker.bootstrap, {"plugin.path": plugins}).started(_START) as apaches:
         _compare(ours, apaches, small(broker.bootstrap), _of_kafka)
         status, found = ours.request("GET", "/connector-plugins/details")
         assert status == 200
         (mirror,) = (one for one in found if one["class"].endswith("MirrorSourceConnector"))
         assert (mirror["language"], Path(mirror["from"]).name) == ("java", "connect-mirror-4.3.0.jar")
-    finally:
-        apaches.stop()
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_all_connectors_answer_as_in_apaches_worker(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
-) -> None:
+def test_all_connectors_answer_as_in_apaches_worker(worker: StartWorker, broker: KafkaBroker, tmp_path: Path) -> None:
     _compare_all(worker, broker, tmp_path, MAIN, [*small(broker.bootstrap), *large()])
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
 def test_connectors_of_unavailable_systems_answer_as_in_apaches_worker(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     coordinates = (DEBEZIUM_MYSQL, DEBEZIUM_SQL_SERVER, DEBEZIUM_MONGO, PUBSUB)
     _compare_all(worker, broker, tmp_path, coordinates, further())
 
 
 def _compare_all(
-    worker: Callable[..., WorkerProcess],
+    worker: StartWorker,
     broker: KafkaBroker,
     folder: Path,
     coordinates: Sequence[str],
@@ -73,14 +67,10 @@ def _compare_all(
     plugins = plugin_path(*coordinates)
     ours = worker({"plugin.path": plugins, **PREFER_FILE})
     found = {"plugin.path": plugins, "plugin.discovery": "hybrid_warn"}  # with plugins that have no service file
-    apaches = java_worker(folder / "java", broker.bootstrap, found)
-    apaches.start(_START)
-    try:
+    with java_worker(folder / "java", broker.bootstrap, found).started(_START) as apaches:
         for one in (ours, apaches):  # the first answer needs an instance of each plugin
             rest.request(f"{one.url}/connector-plugins?connectorsOnly=false", timeout=_START)
         _compare(ours, apaches, configs, lambda cls: True)
-    finally:
-        apaches.stop()
 
 
 def _of_kafka(cls: str) -> bool:

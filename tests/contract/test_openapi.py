@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.support.clusters.api_fuzzing import run_schemathesis
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 SECONDS = int(os.environ.get("HEADRACE_SCHEMATHESIS_SECONDS", "12"))
 SEED = os.environ.get("HEADRACE_SCHEMATHESIS_SEED", "875")  # a fixed seed gives the same requests in each run
@@ -18,7 +17,7 @@ SEED = os.environ.get("HEADRACE_SCHEMATHESIS_SEED", "875")  # a fixed seed gives
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seconds", [SECONDS, pytest.param(120, marks=pytest.mark.soak)])
-def test_answers_conform_to_the_document(worker: Callable[..., WorkerProcess], tmp_path: Path, seconds: int) -> None:
+def test_answers_conform_to_the_document(worker: StartWorker, tmp_path: Path, seconds: int) -> None:
     process = worker({"headrace.file.paths": str(tmp_path), "headrace.slots": "1"})
     done = run_schemathesis(process.url, tmp_path, seconds, SEED)
     assert done.returncode == 0, f"{done.stdout[-4000:]}\n{done.stderr[-2000:]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from tests.contract.parity.recorder import Target, Topic
 from tests.contract.parity.registry import GROUPS, SCENARIOS
 from tests.contract.parity.replay import load, replay
 from tests.support.broker import KafkaBroker
-from tests.support.workers import WorkerProcess, our_worker
+from tests.support.workers import StartWorker, our_worker
 
 PARITY = Path(__file__).parent / "parity"
 REFERENCE = PARITY / "reference-public-eos-disabled.json"
@@ -48,12 +48,10 @@ def differences(
 def replayed(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, list[str]]]:
     """The differences of all scenarios of one worker."""
     folder = tmp_path_factory.mktemp("parity")
-    process = our_worker(folder, broker.bootstrap, {})
-    process.start()
-    place = process.url, broker, process.properties, folder
-    found = differences(scenarios(), *place)
-    yield {**found, **differences(scenarios(CORNERS), *place, CORNERS)}
-    process.stop()
+    with our_worker(folder, broker.bootstrap, {}).started() as process:
+        place = process.url, broker, process.properties, folder
+        found = differences(scenarios(), *place)
+        yield {**found, **differences(scenarios(CORNERS), *place, CORNERS)}
 
 
 @pytest.mark.slow
@@ -70,7 +68,7 @@ def test_responses_to_unusual_requests_equal_those_of_apache_connect(replayed: d
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["", *(pytest.param(kind, marks=pytest.mark.soak) for kind in KINDS)])
 def test_responses_with_exactly_once_support_equal_those_of_apache_connect(
-    kind: str, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    kind: str, worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     process = worker({"exactly.once.source.support": "enabled"})
     names = scenarios(EXACTLY_ONCE, kind) if kind else OF_EXACTLY_ONCE

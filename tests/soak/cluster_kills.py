@@ -66,13 +66,8 @@ class ClusterAccount:
 
 def cluster_soak(folder: Path, seconds: float, seed: int) -> ClusterAccount:
     """Kill for this time, then compare all lines."""
-    broker = EmbeddedBroker(folder / "broker")
-    broker.start()
-    try:
-        with spark_cluster(folder / "spark") as cluster:
-            return _soak(folder, broker, cluster, seconds, random.Random(seed))
-    finally:
-        broker.stop()
+    with EmbeddedBroker(folder / "broker").started() as broker, spark_cluster(folder / "spark") as cluster:
+        return _soak(folder, broker, cluster, seconds, random.Random(seed))
 
 
 def _soak(

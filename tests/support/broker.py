@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Self
 
 from runtime.embedded.broker.broker import Broker, BrokerConfig
 from runtime.embedded.processes.service import wait_ready
@@ -35,6 +38,29 @@ class KafkaBroker:
             future.result(allowed(20))
         return topic
 
+    def produce(self, topic: str, *values: bytes | str | None, partition: int = 0) -> None:
+        """Writes records without keys, which are in the topic when this returns."""
+        with self.writing() as write:
+            for value in values:
+                write(topic, value, partition=partition)
+
+    @contextmanager
+    def writing(self, linger_ms: int = 20) -> Iterator[Callable[..., None]]:
+        """Producer.produce(), for records that are in their topics when the block ends."""
+        from confluent_kafka import Producer
+
+        producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": linger_ms, "log_level": 0})
+
+        def write(*record: Any, **more: Any) -> None:
+            while True:
+                try:
+                    return producer.produce(*record, **more)
+                except BufferError:  # the queue is full
+                    producer.poll(1)
+
+        yield write
+        assert producer.flush(allowed(300)) == 0
+
     def delete_topics(self, *names: str) -> None:
         from confluent_kafka.admin import AdminClient
 
@@ -65,6 +91,15 @@ class EmbeddedBroker(KafkaBroker):
         self._broker.start()
         if wait:
             self.wait_ready(timeout)
+
+    @contextmanager
+    def started(self) -> Iterator[Self]:
+        """The broker, which runs until the block ends."""
+        try:
+            self.start()
+            yield self
+        finally:
+            self.stop()
 
     def wait_ready(self, timeout: float = 60.0) -> None:
         wait_ready((self._broker,), allowed(timeout))

@@ -12,6 +12,19 @@ from tests.support.workers import WorkerProcess
 SOURCE, SINK = "FileStreamSource", "FileStreamSink"
 STRING = "org.apache.kafka.connect.storage.StringConverter"
 STRINGS = {"key.converter": STRING, "value.converter": STRING}
+JSON = "org.apache.kafka.connect.json.JsonConverter"
+JSON_VALUES = {"value.converter": JSON, "value.converter.schemas.enable": "false"}
+"""Without schemas."""
+
+
+def dead_letters(topic: str) -> dict[str, str]:
+    """The configuration of a sink that tolerates all errors, with this dead letter topic."""
+    return {
+        "errors.tolerance": "all",
+        "errors.deadletterqueue.topic.name": topic,
+        "errors.deadletterqueue.topic.replication.factor": "1",
+        "errors.deadletterqueue.context.headers.enable": "true",
+    }
 
 
 class Connect:

@@ -7,10 +7,11 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from runtime.embedded.broker import broker
 from runtime.embedded.broker.broker import ClassArchive
@@ -64,6 +65,16 @@ class WorkerProcess:
         if wait:
             self.wait_healthy(timeout)
 
+    @contextmanager
+    def started(self, timeout: float = 60.0) -> Iterator[Self]:
+        """The worker, which runs until the block ends."""
+        self.start(timeout)
+        try:
+            yield self
+        finally:
+            if self.running():
+                self.stop()
+
     def wait_healthy(self, timeout: float = 60.0) -> None:
         def healthy() -> bool:
             assert self._process is not None
@@ -111,6 +122,34 @@ class WorkerProcess:
     def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         """Status and decoded body of a request to its REST API."""
         return rest.request(self.url + path, method, body)
+
+
+StartWorker = Callable[..., WorkerProcess]
+"""Starts our worker: `start()`, `start({"key": "value"})`, `start(start=False)`, `start(bootstrap=…)`."""
+
+
+@contextmanager
+def started_workers(folder: Path, default: str) -> Iterator[StartWorker]:
+    """A function that starts workers, which run until the block ends. `default`: their bootstrap servers."""
+    started: list[WorkerProcess] = []
+
+    def start(
+        properties: Mapping[str, str] | None = None,
+        *,
+        bootstrap: str | None = None,
+        start: bool = True,
+        timeout: float = 60.0,
+    ) -> WorkerProcess:
+        process = our_worker(folder, bootstrap or default, properties or {})
+        started.append(process)
+        if start:
+            process.start(timeout)
+        return process
+
+    yield start
+    for process in started:
+        if process.running():
+            process.stop()
 
 
 def our_worker(folder: Path, bootstrap: str, overrides: Mapping[str, str]) -> WorkerProcess:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from tests.support.broker import unique
 from tests.support.clusters import rest
-from tests.support.connect import STRINGS
+from tests.support.connect import JSON, STRINGS
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -65,8 +66,7 @@ class Cluster:
 
     def failing(self, topic: str) -> str:
         """A sink that cannot read the plain text of the topic as JSON."""
-        json = "org.apache.kafka.connect.json.JsonConverter"
-        return self.sink(topic, "failing", **{"value.converter": json})
+        return self.sink(topic, "failing", **{"value.converter": JSON})
 
     def state(self, name: str) -> str:
         """Connector state and running tasks, such as `RUNNING 1/1`; empty without a status."""
@@ -110,9 +110,15 @@ def connect_url(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def cluster(connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
-    one = Cluster(connect_url, tmp_path)
-    yield one
-    one.close()
+    with closing(Cluster(connect_url, tmp_path)) as one:
+        yield one
+
+
+@pytest.fixture(params=["connect_url", "our_connect_url"])
+def each_cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
+    """Apache's worker, and ours."""
+    with closing(Cluster(request.getfixturevalue(request.param), tmp_path)) as one:
+        yield one
 
 
 @pytest.fixture
@@ -136,6 +142,5 @@ def our_connect_url(our_connect: WorkerProcess) -> str:
 @pytest.fixture
 def ours(our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
     """That worker with the connectors of the test."""
-    one = Cluster(our_connect_url, tmp_path)
-    yield one
-    one.close()
+    with closing(Cluster(our_connect_url, tmp_path)) as one:
+        yield one

@@ -32,9 +32,9 @@ def settle_option() -> Argument[float | None]:
     return option("--settle", metavar="TIME", help=help, convert=duration)
 
 
-def usual_settling(environ: Mapping[str, str] = os.environ) -> float:
+def usual_settling() -> float:
     """The seconds of --settle, if a command does not give them. Raises UsageError for an invalid HEADRACE_SETTLE."""
-    text = environ.get("HEADRACE_SETTLE", "")
+    text = os.environ.get("HEADRACE_SETTLE", "")
     with naming("HEADRACE_SETTLE"):
         return duration(text) if text else goals.SETTLING
 

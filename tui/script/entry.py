@@ -1,4 +1,4 @@
-"""Runs `--script` and `-c`, from the options of the process to its exit code."""
+"""Runs `--script` and `-c`, from the options of the process to its exit code, and asks at the user's terminal."""
 
 from __future__ import annotations
 
@@ -15,13 +15,40 @@ from tui.client.client import Connect
 from tui.commands.context import CommandCluster, CommandContext, CommandFiles, CommandTerminal
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, UsageError
-from tui.script.asking import asker
 from tui.script.runner import Printer, run_texts
 from tui.user_files import read_standard_input, read_text
 from tui.user_folders import state_folder
 
 if TYPE_CHECKING:
     from tui.embedded import Embedded
+
+
+def asker(is_script: bool) -> Callable[[str], bool]:
+    """A function that asks the user at the terminal; without a terminal, and in scripts, it always answers yes."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    return _ask if not is_script and any(stream.isatty() for stream in streams) else _always_yes
+
+
+def _ask(question: str) -> bool:
+    try:
+        number = os.open(_terminal(), os.O_RDWR | os.O_NOCTTY)
+    except OSError as error:
+        raise UsageError(
+            f"{question} cannot ask, since there is no terminal: {error.strerror}", "add -y to confirm"
+        ) from None
+    with os.fdopen(number, "wb", 0, closefd=False) as out:
+        out.write(f"{question} [y/N] ".encode("utf-8", "backslashreplace"))
+    with os.fdopen(number, encoding="utf-8", errors="replace") as keys:
+        return keys.readline().strip().lower() in ("y", "yes")
+
+
+def _terminal() -> str:
+    """The terminal of standard input, otherwise the controlling terminal of the process."""
+    return os.ttyname(sys.stdin.fileno()) if sys.stdin.isatty() else "/dev/tty"
+
+
+def _always_yes(question: str) -> bool:
+    return True
 
 
 class ScriptOptions(NamedTuple):

@@ -20,9 +20,9 @@ def visible(text: str) -> str:
     return _HARMFUL.sub(_picture, cut(text, MAX_DRAWN))
 
 
-def visible_lines(text: str, tab: int = 4) -> list[str]:
+def visible_lines(text: str) -> list[str]:
     """The lines of a text, each as by `visible`, but with blanks for tabs, which traces contain."""
-    return [visible(line.replace("\t", " " * tab)) for line in text.replace("\r\n", "\n").split("\n")]
+    return [visible(line.replace("\t", "    ")) for line in text.replace("\r\n", "\n").split("\n")]
 
 
 def _picture(match: re.Match[str]) -> str:

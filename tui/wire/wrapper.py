@@ -1,10 +1,12 @@
-"""The base class of transports that wrap another transport."""
+"""The base class of transports that wrap another transport, and the one that reports each response."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
 
-from tui.client.calls import Transport
+from tui.client.calls import ApiCall, Transport
+from tui.errors import Refused
 
 
 class TransportWrapper:
@@ -25,3 +27,20 @@ class TransportWrapper:
 
     async def close(self) -> None:
         await self.inner.close()
+
+
+class ObservedTransport(TransportWrapper):
+    """Calls `responded` after each response, including refusals, but not after a failed request."""
+
+    def __init__(self, inner: Transport, responded: Callable[[], None]) -> None:
+        super().__init__(inner)
+        self._responded = responded
+
+    async def send(self, call: ApiCall) -> Any:
+        try:
+            response = await self.inner.send(call)
+        except Refused:
+            self._responded()
+            raise
+        self._responded()
+        return response

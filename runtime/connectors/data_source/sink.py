@@ -8,10 +8,10 @@ from runtime.api.config.definition import ConfigValue
 from runtime.api.connector import SinkConnector
 from runtime.api.data.record import TopicPartition
 from runtime.api.errors import ConfigError
+from runtime.connectors.data_source.config import SINK_KEYS
 from runtime.connectors.data_source.connect_schema import connect_struct
 from runtime.connectors.data_source.ddl import parse_ddl
 from runtime.connectors.data_source.loading import CLASS, SCHEMA, check_registered, load_data_source
-from runtime.connectors.data_source.sink_config import SINK_KEYS
 from runtime.connectors.data_source.sink_task import DataSourceSinkTask
 
 

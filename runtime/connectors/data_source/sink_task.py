@@ -11,10 +11,10 @@ from runtime.api.data.schema import Schema, Type, struct_schema
 from runtime.api.data.validate import validate_value
 from runtime.api.errors import ConfigError, ConnectError, DataError
 from runtime.api.task import SinkTask
+from runtime.connectors.data_source.config import RECORDS, SINK_KEYS
 from runtime.connectors.data_source.connect_schema import connect_struct, spark_type
 from runtime.connectors.data_source.ddl import parse_ddl
 from runtime.connectors.data_source.loading import SCHEMA, load_data_source
-from runtime.connectors.data_source.sink_config import RECORDS, SINK_KEYS
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSourceStreamWriter, WriterCommitMessage

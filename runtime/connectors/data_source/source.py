@@ -9,11 +9,11 @@ from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.errors import ConfigError, ConnectError
 from runtime.api.task import Offset, Partition
 from runtime.connectors.config_keys import STREAM
+from runtime.connectors.data_source.config import KEY, MODE, SOURCE_KEYS, TASK_COUNT, TASK_NUMBER
 from runtime.connectors.data_source.connect_schema import connect_struct
 from runtime.connectors.data_source.loading import CLASS, SCHEMA, check_registered, load_data_source, read_schema
 from runtime.connectors.data_source.readers import has_partitions, reader_problem
 from runtime.connectors.data_source.shared_batches import TASK, ShareProgress, position_of, source_partition
-from runtime.connectors.data_source.source_config import KEY, MODE, SOURCE_KEYS, TASK_COUNT, TASK_NUMBER
 from runtime.connectors.data_source.source_task import DataSourceTask
 
 
@@ -52,7 +52,7 @@ class DataSourceConnector(SourceConnector):
         self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
     ) -> bool:
         """Accepts the partition `{"data.source": "package.Class"}` with a position, and the same partition with `task`
-        with the progress of a share; see micro_batches.py, shared_batches.py and batch_reads.py."""
+        with the progress of a share; see micro_batches.py, shared_batches.py and source_task.py."""
         expected = source_partition(config, _streams(config))
         for partition, offset in offsets:
             if offset is None:

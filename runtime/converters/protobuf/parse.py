@@ -14,7 +14,6 @@ from runtime.converters.protobuf.tokens import Tokens
 Params = dict[str, dict[str, str]]
 """Parameters of Confluent's option `confluent.field_meta`, by the full name of the field."""
 
-MAX_TAG = 536_870_911
 _META = ("(confluent.field_meta)", "(.confluent.field_meta)")
 _LABELS = {"optional": 1, "required": 2, "repeated": 3}
 SCALARS = {

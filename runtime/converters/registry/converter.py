@@ -14,9 +14,8 @@ from runtime.api.data.schema_cache import SchemaCache
 from runtime.api.errors import DataError, RetriableError
 from runtime.converters.registry.client import SchemaRegistryClient
 from runtime.converters.registry.formats import Decoder, Encoder, Format, NativeSchema
-from runtime.converters.registry.options import DESERIALIZERS, SERIALIZERS, http_client, id_class
+from runtime.converters.registry.options import DESERIALIZERS, SERIALIZERS, Subjects, http_client, id_class
 from runtime.converters.registry.schemas import RegisteredSchema, SchemaId
-from runtime.converters.registry.subjects import Subjects
 from runtime.converters.registry.wire import ConfluentWire, Prefix, WireFormat, last_header
 
 T = TypeVar("T")

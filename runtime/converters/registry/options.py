@@ -1,4 +1,4 @@
-"""The options that all converters with a schema registry have."""
+"""The options that all converters with a schema registry have, and the subjects under which schemas are registered."""
 
 from __future__ import annotations
 
@@ -8,11 +8,32 @@ from typing import Any
 
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
 from runtime.api.config.validators import Validator
-from runtime.api.errors import ConfigError
+from runtime.api.errors import ConfigError, DataError
 from runtime.config.stores.key_stores import load_keys, own_keys, trusted
 from runtime.converters.definitions import CONVERTER_TYPE
 from runtime.converters.registry.http import HttpClient
-from runtime.converters.registry.subjects import STRATEGIES
+
+STRATEGIES = ("TopicNameStrategy", "RecordNameStrategy", "TopicRecordNameStrategy")
+_PACKAGE = "io.confluent.kafka.serializers.subject."
+
+
+class Subjects:
+    """Subjects of keys or values by a strategy, which is named by Confluent's class or its simple name."""
+
+    def __init__(self, strategy: str, part: str) -> None:
+        """`part`: key or value; ConfigError for an unknown strategy."""
+        self._strategy, self._part = strategy.removeprefix(_PACKAGE), part
+        if self._strategy not in STRATEGIES:
+            raise ConfigError(f"Unknown subject name strategy {strategy}: use one of {', '.join(STRATEGIES)}")
+
+    def subject(self, topic: str, name: str | None) -> str:
+        """`name`: the full name of the schema; DataError if the strategy needs one and the schema has none."""
+        if self._strategy == STRATEGIES[0]:
+            return f"{topic}-{self._part}"
+        if name is None:
+            raise DataError(f"{self._strategy} needs a schema name, which the {self._part} of topic {topic} lacks")
+        return name if self._strategy == STRATEGIES[1] else f"{topic}-{name}"
+
 
 _TLS = "schema.registry.ssl."
 STORES = (

@@ -30,10 +30,9 @@ async def accepts(url: str) -> bool | None:
     """Whether a process listens at the address; None without a response."""
     try:
         parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or 0
         async with asyncio.timeout(TIMEOUT):
-            transport, _ = await asyncio.get_running_loop().create_connection(
-                asyncio.Protocol, parts.hostname, parts.port
-            )
+            transport, _ = await asyncio.get_running_loop().create_connection(asyncio.Protocol, host, port)
     except (ConnectionRefusedError, ConnectionResetError):
         return False
     except (OSError, TimeoutError, ValueError):  # of an address that is not one

@@ -21,8 +21,7 @@ from runtime.java.step_run import place_of
 from runtime.pipeline.chain.column_steps import B, apply_to_batches, batch_step
 from runtime.pipeline.chain.derive_step import derive_step
 from runtime.pipeline.chain.remote_run import RemoteRun, run_ends
-from runtime.pipeline.chain.result import ChainResult, OnError, Results, StoppedChain
-from runtime.pipeline.chain.step import ChainStep
+from runtime.pipeline.chain.step import ChainResult, ChainStep, OnError, Results, StoppedChain
 from runtime.pipeline.task.failure import Failure, Stage
 from runtime.pipeline.tolerance import Tolerance, plugin_name
 

@@ -14,7 +14,7 @@ from runtime.api.data.record_columns import ColumnsOfRecords, kind_of, made_from
 from runtime.api.errors import RetriableError
 from runtime.api.transformation import BatchTransformation, Record
 from runtime.model.task_errors import TaskLostError
-from runtime.pipeline.chain.result import ChainResult, OnError, StoppedChain
+from runtime.pipeline.chain.step import ChainResult, OnError, StoppedChain
 from runtime.pipeline.task.failure import Stage
 
 if TYPE_CHECKING:

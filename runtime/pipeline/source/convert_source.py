@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from runtime.api.data.schema import Schema
     from runtime.api.task import SourceTask
     from runtime.pipeline.chain.chain import Chain
-    from runtime.pipeline.chain.result import ChainResult
+    from runtime.pipeline.chain.step import ChainResult
     from runtime.pipeline.load import Converters
     from runtime.pipeline.source.source_offsets import CommittedOffsets
 

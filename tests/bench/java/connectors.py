@@ -10,11 +10,12 @@ from runtime.java.install.errors import InstallError
 from tests.bench import throughput
 from tests.bench.sides import JAVA, OURS, Bench, Refused, create, median, records_archive, wait_running
 from tests.support.broker import unique
-from tests.support.connect import STRINGS, Connect
+from tests.support.connect import JSON, JSON_VALUES, STRINGS, Connect
 from tests.support.java.connectors import DEBEZIUM_POSTGRES, FILE, PREFER_FILE, plugin_path
 from tests.support.packages.debian import PackageMissing
 from tests.support.process_usage import usage
-from tests.support.servers.postgres import PASSWORD, USER, Postgres
+from tests.support.processes import children, command_line
+from tests.support.servers.postgres import Postgres
 from tests.support.waiting import wait_until
 
 _CHANGES, _WARM = 200_000, 2_000
@@ -102,8 +103,7 @@ def _changes(bench: Bench, connect: Connect, server: Postgres, database: str, cl
     _wait_for(bench, connect, name, topic, _WARM + _CHANGES)
     seconds, cpu = time.monotonic() - started, usage(connect.worker.pid).cpu - before
     connect.ask("DELETE", f"/connectors/{name}")
-    drop = "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s AND NOT active"
-    wait_until(lambda: server.execute(drop, slot, database=database), 30, every=0.2)
+    server.drop_slot(slot, database)
     bench.broker.delete_topics(topic)
     return _CHANGES / seconds, cpu / _CHANGES * 1e6
 
@@ -112,21 +112,16 @@ def _config(cls: str, server: Postgres, database: str, name: str, table: str, sl
     return {
         "connector.class": cls,
         "tasks.max": "1",
-        "database.hostname": "127.0.0.1",
-        "database.port": str(server.port),
-        "database.user": USER,
-        "database.password": PASSWORD,
-        "database.dbname": database,
+        **server.cdc_config(database),
         "topic.prefix": name,
         "table.include.list": f"public.{table}",
         "plugin.name": "pgoutput",
         "slot.name": slot,
         "publication.name": slot,
         "snapshot.mode": "no_data",
-        "key.converter": "org.apache.kafka.connect.json.JsonConverter",
+        "key.converter": JSON,
         "key.converter.schemas.enable": "false",
-        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-        "value.converter.schemas.enable": "false",
+        **JSON_VALUES,
     }
 
 
@@ -143,13 +138,8 @@ def _insert(server: Postgres, database: str, table: str, first: int, rows: int) 
 
 
 def _wait_for(bench: Bench, connect: Connect, name: str, topic: str, records: int) -> None:
-    from confluent_kafka import Consumer
-
-    watcher = Consumer({"bootstrap.servers": bench.broker.bootstrap, "group.id": unique("watch"), "log_level": 0})
-    try:
+    with throughput.watching(bench) as watcher:
         throughput.until(connect, name, lambda: throughput.end(watcher, topic) >= records)
-    finally:
-        watcher.close()
 
 
 def java_first(bench: Bench, side: str, runs: int) -> Found:
@@ -164,18 +154,15 @@ def java_first(bench: Bench, side: str, runs: int) -> Found:
 
 
 def _first(bench: Bench, connect: Connect) -> float:
-    from confluent_kafka import Consumer
-
     name, topic, file = unique("first"), bench.topic(), bench.folder / "first.txt"
     file.write_text("one\n")
-    watcher = Consumer({"bootstrap.servers": bench.broker.bootstrap, "group.id": unique("watch"), "log_level": 0})
-    wait_until(lambda: throughput.end(watcher, topic) == 0)
-    time.sleep(3)  # other work of the worker's start
-    started = time.monotonic()
-    create(connect, name, _source(file, topic))
-    wait_until(lambda: throughput.end(watcher, topic) >= 1, 60, every=0.01)
-    watcher.close()
-    return time.monotonic() - started
+    with throughput.watching(bench) as watcher:
+        wait_until(lambda: throughput.end(watcher, topic) == 0)
+        time.sleep(3)  # other work of the worker's start
+        started = time.monotonic()
+        create(connect, name, _source(file, topic))
+        wait_until(lambda: throughput.end(watcher, topic) >= 1, 60, every=0.01)
+        return time.monotonic() - started
 
 
 def java_memory(bench: Bench, side: str, runs: int) -> Found:
@@ -202,16 +189,7 @@ def java_memory(bench: Bench, side: str, runs: int) -> Found:
 
 def _hosts(pid: int) -> list[int]:
     """The JVMs of Java plugins below a worker: of the plugin host, and of slots."""
-    from tests.support.processes import children
-
-    found = []
-    for child in children(pid):
-        try:
-            if b"headrace.Main" in Path(f"/proc/{child}/cmdline").read_bytes():
-                found.append(child)
-        except OSError:
-            continue
-    return found
+    return [child for child in children(pid) if "headrace.Main" in command_line(child)]
 
 
 def _source(file: Path, topic: str) -> dict[str, str]:

@@ -184,7 +184,6 @@ def _debezium(servers: Servers, number: int) -> Config:
     slot = unique("fleet").replace("-", "_")
     servers.postgres.execute(f"CREATE TABLE {slot} (id bigint PRIMARY KEY)", database=servers.database)
     return recipe("PostgresConnector", **{
-        "database.port": str(servers.postgres.port), "database.user": USER, "database.password": PASSWORD,
-        "database.dbname": servers.database, "topic.prefix": f"{slot}-{number}", "table.include.list": f"public.{slot}",
-        "slot.name": slot, "publication.name": slot,
+        **servers.postgres.cdc_config(servers.database), "topic.prefix": f"{slot}-{number}",
+        "table.include.list": f"public.{slot}", "slot.name": slot, "publication.name": slot,
     })  # fmt: skip

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,12 @@ from tests.support.plugins import PLUGINS
 from tests.support.processes import children, is_slot
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 SOON_AND_LATE = {"offset.flush.interval.ms": "200", "task.shutdown.graceful.timeout.ms": "60000"}
 
 
-def test_an_async_source_in_a_slot(worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path) -> None:
+def test_an_async_source_in_a_slot(worker: StartWorker, broker: KafkaBroker, tmp_path: Path) -> None:
     process = worker({"plugin.path": PLUGINS, "headrace.slots": "1", **SOON_AND_LATE})
     connect, name, topic, feed = Connect(process), unique("async"), broker.create_topic(), tmp_path / "feed"
     config = {"connector.class": "headrace_async_plugins.FollowConnector", "feed": str(feed), "topic": topic}

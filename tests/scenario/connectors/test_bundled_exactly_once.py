@@ -7,7 +7,7 @@ import os
 import signal
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
@@ -15,16 +15,15 @@ import orjson
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import Connect
+from tests.support.connect import JSON_VALUES, Connect
 from tests.support.kafka.committed import committed
 from tests.support.kafka.topic_ends import TopicEnds
 from tests.support.processes import children, is_slot
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 _JSON = {
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
+    **JSON_VALUES,
     "exactly.once.support": "required",
 }
 _NUMBERS = "tests.support.data_sources.Numbers"
@@ -35,7 +34,7 @@ _FILES = 5
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("count", [3_000, pytest.param(40_000, marks=pytest.mark.soak)])
 def test_each_record_arrives_once_after_kills_and_altered_offsets_apply(
-    count: int, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    count: int, worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     process = worker({"exactly.once.source.support": "enabled", "headrace.slots": "2"})
     connect = Connect(process)

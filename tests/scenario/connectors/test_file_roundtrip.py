@@ -8,7 +8,6 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from tests.support.connect import Connect
 from tests.support.kafka import topics
 from tests.support.processes import children, command_line
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker, WorkerProcess
 
 LINES = 1_000_000
 
@@ -61,7 +60,7 @@ def test_lines_arrive_byte_for_byte(lines: int, connect: Connect, broker: KafkaB
 @pytest.mark.parametrize("victim", ["worker", "slot", "engine", "broker"])
 def test_no_line_is_lost_when_processes_are_killed(
     victim: str,
-    worker: Callable[..., WorkerProcess],
+    worker: StartWorker,
     own_broker: EmbeddedBroker,
     big_file: Path,
     tmp_path: Path,

@@ -11,13 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.processes import children, is_slot
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
-
-JSON = "org.apache.kafka.connect.json.JsonConverter"
-
+from tests.support.workers import StartWorker
 
 POLLS = {"consumer.override.max.poll.records": "500"}
 SQL = {
@@ -40,7 +37,7 @@ def test_each_record_is_in_one_file_after_kills(
     count: int,
     more: dict[str, str],
     results: Callable[[int], int],
-    worker: Callable[..., WorkerProcess],
+    worker: StartWorker,
     broker: KafkaBroker,
     tmp_path: Path,
 ) -> None:
@@ -60,8 +57,7 @@ def test_each_record_is_in_one_file_after_kills(
             "rotate.schedule.interval.ms": "500",
             "partition.field.name": "shop",
             "key.converter": STRING,
-            "value.converter": JSON,
-            "value.converter.schemas.enable": "false",
+            **JSON_VALUES,
             **more,
         },
     )
@@ -78,17 +74,10 @@ def test_each_record_is_in_one_file_after_kills(
 
 
 def _fill(broker: KafkaBroker, topic: str, count: int) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer(
-        {"bootstrap.servers": broker.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 2_000_000}
-    )
-    for number in range(count):
-        text = f'{{"id":{number},"shop":"shop {number % 3}","price":{number % 97 * 0.5}}}'
-        producer.produce(topic, text, partition=number % 2)
-        if number % 10_000 == 0:
-            producer.poll(0)
-    assert producer.flush(120) == 0
+    with broker.writing() as write:
+        for number in range(count):
+            text = f'{{"id":{number},"shop":"shop {number % 3}","price":{number % 97 * 0.5}}}'
+            write(topic, text, partition=number % 2)
 
 
 def _files(folder: Path) -> int:

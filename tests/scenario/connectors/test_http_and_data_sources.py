@@ -9,15 +9,14 @@ from typing import Any
 import pytest
 
 from tests.support.broker import KafkaBroker
-from tests.support.connect import Connect
+from tests.support.connect import JSON_VALUES, Connect, dead_letters
 from tests.support.kafka.topics import values
 from tests.support.servers.http_endpoint import Answer, Received, http_server
 from tests.support.waiting import wait_until
 
 NUMBERS = "tests.support.data_sources.Numbers"
 JSON = {
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
+    **JSON_VALUES,
     "tasks.max": "1",
 }
 UNLUCKY = 13
@@ -153,9 +152,7 @@ def _http_sink(url: str, topic: str, letters: str) -> dict[str, str]:
         "topics": topic,
         "http.url": f"{url}/in",
         "http.batch.size": "30",
-        "errors.tolerance": "all",
-        "errors.deadletterqueue.topic.name": letters,
-        "errors.deadletterqueue.topic.replication.factor": "1",
+        **dead_letters(letters),
     }
 
 

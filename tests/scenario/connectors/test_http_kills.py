@@ -7,17 +7,16 @@ import os
 import signal
 import threading
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import Connect
+from tests.support.connect import JSON_VALUES, Connect
 from tests.support.kafka.topics import values
 from tests.support.processes import children, is_slot
 from tests.support.servers.http_endpoint import Answer, Received, http_server
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 _CUSTOMERS, _PAGE = 60, 5
 
@@ -51,9 +50,7 @@ class Orders:
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("in_flight", ["1", "4"])
-def test_no_record_is_lost_when_processes_are_killed(
-    in_flight: str, worker: Callable[..., WorkerProcess], broker: KafkaBroker
-) -> None:
+def test_no_record_is_lost_when_processes_are_killed(in_flight: str, worker: StartWorker, broker: KafkaBroker) -> None:
     """Slots and workers are killed while the source goes through the customers and orders are added. Each order
     arrives, those written after the last commit of offsets twice; later polls read none of them again."""
     process, orders, name = worker({"offset.flush.interval.ms": "500"}), Orders(40), unique("http")
@@ -75,7 +72,7 @@ def test_no_record_is_lost_when_processes_are_killed(
     with http_server(orders) as server:
         connect.create(name, {
             "connector.class": "HttpSource", "tasks.max": "1", "topic": topic,
-            "value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false",
+            **JSON_VALUES,
             "http.url": f"{server.url}/customers/${{parent.id}}/orders", "http.parameter.since": "${cursor}",
             "http.cursor.pointer": "/id", "http.pagination": "offset", "http.poll.interval.ms": "50",
             "http.parent.url": f"{server.url}/customers", "http.parent.pagination": "offset", "http.retries": "-1",

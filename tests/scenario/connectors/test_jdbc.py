@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 
 import pytest
 
@@ -13,7 +12,7 @@ from tests.support.connect import Connect
 from tests.support.processes import children, is_slot
 from tests.support.servers.postgres import Postgres
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 _JSON = {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "true"}
 _TABLE = (
@@ -28,7 +27,7 @@ _ROWS = (
 
 @pytest.mark.soak
 @pytest.mark.timeout(900)
-def test_killed_slot_and_worker(worker: Callable[..., WorkerProcess], broker: KafkaBroker, postgres: Postgres) -> None:
+def test_killed_slot_and_worker(worker: StartWorker, broker: KafkaBroker, postgres: Postgres) -> None:
     """Kills a slot, then the worker, in the middle of a load; at the end both tables have the same rows."""
     process, rows = worker(), 1_000_000
     connect, name = Connect(process), unique("jdbc")

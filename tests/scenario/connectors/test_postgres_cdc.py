@@ -20,9 +20,9 @@ from tests.support.kafka.committed import committed
 from tests.support.kafka.topic_ends import TopicEnds
 from tests.support.kafka.topics import committed_end
 from tests.support.processes import children, is_slot
-from tests.support.servers.postgres import PASSWORD, USER, Postgres
+from tests.support.servers.postgres import Postgres
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker, WorkerProcess
 
 _JSON = {
     f"{part}.converter{more}": value
@@ -59,9 +59,8 @@ class Shop:
 
     def source(self, **more: str) -> None:
         self.connect.create(self.name, {
-            "connector.class": "PostgresCdcSource", "database.hostname": "127.0.0.1",
-            "database.port": str(self.server.port), "database.user": USER, "database.password": PASSWORD,
-            "database.dbname": self.name, "topic.prefix": self.name, "status.update.interval.ms": "500",
+            "connector.class": "PostgresCdcSource", **self.server.cdc_config(self.name),
+            "topic.prefix": self.name, "status.update.interval.ms": "500",
             "slot.retry.delay.ms": "200", "retriable.restart.connector.wait.ms": "200", **_JSON, **more,
         })  # fmt: skip
 
@@ -70,11 +69,8 @@ class Shop:
         return [_event(message) for message in committed(self.broker, self.topic)]
 
     def remove(self) -> None:
-        """A slot keeps the log of all databases of the server."""
         self.connect.ask("DELETE", f"/connectors/{self.name}")
-        slots = f"FROM pg_replication_slots WHERE slot_name = '{self.slot}'"
-        drop, left = f"SELECT pg_drop_replication_slot(slot_name) {slots} AND NOT active", f"SELECT 1 {slots}"
-        wait_until(lambda: self.execute(drop) or not self.execute(left), 30, "the slot is dropped", every=0.2)
+        self.server.drop_slot(self.slot, self.name)
 
 
 def _event(message: Any) -> tuple[int, str | None, int | None]:
@@ -85,7 +81,7 @@ def _event(message: Any) -> tuple[int, str | None, int | None]:
     return key, event["op"], (event["after"] or {}).get("version")
 
 
-def test_changes_through_a_kill(worker: Callable[..., WorkerProcess], broker: KafkaBroker, postgres: Postgres) -> None:
+def test_changes_through_a_kill(worker: StartWorker, broker: KafkaBroker, postgres: Postgres) -> None:
     """Snapshot, changes, kill of the worker, changes: each arrives once."""
     process = worker({"exactly.once.source.support": "enabled"})
     shop = Shop(Connect(process), broker, postgres)
@@ -176,9 +172,7 @@ def _replayed(events: list[tuple[int, str | None, int | None]]) -> dict[int, int
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("boundary", ["poll", "connector"])
-def test_kills_under_load(
-    boundary: str, worker: Callable[..., WorkerProcess], broker: KafkaBroker, postgres: Postgres
-) -> None:
+def test_kills_under_load(boundary: str, worker: StartWorker, broker: KafkaBroker, postgres: Postgres) -> None:
     """Slots, workers and the server's sender processes are killed while rows change; with exactly-once delivery each
     change arrives once, those of a row in their order."""
     process = worker({"exactly.once.source.support": "enabled"})
@@ -206,9 +200,7 @@ def test_kills_under_load(
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_a_kill_during_the_snapshot(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, postgres: Postgres
-) -> None:
+def test_a_kill_during_the_snapshot(worker: StartWorker, broker: KafkaBroker, postgres: Postgres) -> None:
     """With transaction.boundary=connector the snapshot is one transaction, so that each row is seen once."""
     process = worker({"exactly.once.source.support": "enabled"})
     shop, rows = Shop(Connect(process), broker, postgres), 500_000

@@ -9,13 +9,11 @@ from typing import Any
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRINGS, Connect
+from tests.support.connect import JSON_VALUES, STRINGS, Connect, dead_letters
 from tests.support.kafka import topics
-from tests.support.tasks.pipeline import produce
 from tests.support.waiting import wait_until
 
 TRANSFORMS = "org.apache.kafka.connect.transforms."
-JSON = {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false"}
 MASK = {"transforms": "mask", "transforms.mask.type": f"{TRANSFORMS}MaskField$Value", "transforms.mask.fields": "ssn"}
 SECRET = "correct-horse-battery"
 
@@ -26,14 +24,9 @@ def sink(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> tuple[str, st
     name, topic = unique("sink"), broker.create_topic(partitions=2)
     for partition in (0, 1):
         values = [b"{" if n == 7 else b'{"n":%d,"ssn":"1-2-%d"}' % (n, n) for n in range(10)]
-        produce(broker, topic, *values, partition=partition)
-    letters = {
-        "errors.tolerance": "all",
-        "errors.deadletterqueue.topic.name": f"{topic}-letters",
-        "errors.deadletterqueue.topic.replication.factor": "1",
-    }
+        broker.produce(topic, *values, partition=partition)
     config = {"connector.class": "FileStreamSink", "topics": topic, "file": str(tmp_path / "out"), **STRINGS}
-    connect.create(name, {**config, **JSON, **letters})
+    connect.create(name, {**config, **JSON_VALUES, **dead_letters(f"{topic}-letters")})
     return name, topic
 
 
@@ -82,7 +75,7 @@ def test_a_source_is_previewed_on_its_produced_and_on_given_records(
     found = preview(connect, name, config=hoist)
     assert [r["kafka"]["value"] for r in found["records"]] == ["Struct{line=a}", "Struct{line=b}"]
     assert [r["now"]["after"]["value"] for r in found["records"]] == ["a", "b"]
-    (given,) = preview(connect, name, config={**hoist, **JSON}, records=[{"value": "x", "headers": {"h": 1}}])[
+    (given,) = preview(connect, name, config={**hoist, **JSON_VALUES}, records=[{"value": "x", "headers": {"h": 1}}])[
         "records"
     ]
     assert (given["kafka"]["value"], given["kafka"]["headers"]) == ('{"line":"x"}', {"h": "1"})

@@ -8,7 +8,6 @@ import statistics
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +16,12 @@ import pytest
 from runtime.kafka.positions import Positions
 from tests.support.broker import KafkaBroker, unique
 from tests.support.clusters.events import Follower
-from tests.support.connect import SINK, STRINGS, Connect
+from tests.support.connect import JSON, SINK, STRINGS, Connect
 from tests.support.kafka import topics, transactions
 from tests.support.packages.debian import PackageMissing, installed, skip_unless_ci
 from tests.support.plugins import PLUGINS
-from tests.support.tasks.pipeline import produce
 from tests.support.waiting import soon, wait_until
-from tests.support.workers import our_worker
+from tests.support.workers import StartWorker
 
 _SAMPLE = re.compile(r"([a-z_]+)(?:\{(.*)\})? (-?[0-9.]+)")
 _NAMED_BY_APACHE = re.compile(r"kafka_connect_worker_metrics_\w+_count .* should not have \"_count\" suffix")
@@ -31,12 +29,9 @@ _WEEK = 7 * 24 * 3_600_000
 
 
 @pytest.fixture(scope="module")
-def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+def connect(module_worker: StartWorker) -> Connect:
     quick = {"headrace.stalled.ms": "1500", "headrace.progress.interval.ms": "300", "offset.flush.interval.ms": "300"}
-    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {"plugin.path": PLUGINS, **quick})
-    process.start()
-    yield Connect(process)
-    process.stop()
+    return Connect(module_worker({"plugin.path": PLUGINS, **quick}))
 
 
 @pytest.fixture
@@ -95,10 +90,9 @@ def test_metrics_of_a_source(connect: Connect, broker: KafkaBroker, follower: Fo
 
 def test_metrics_of_errors_by_stage(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     name, topic = unique("snk"), broker.create_topic()
-    topics.produce(broker.bootstrap, topic, [b"no json"] * 3)
-    json_converter = "org.apache.kafka.connect.json.JsonConverter"
+    broker.produce(topic, *[b"no json"] * 3)
     config = {"connector.class": SINK, "file": str(tmp_path / "out"), "topics": topic, **STRINGS}
-    connect.create(name, {**config, "value.converter": json_converter, "errors.tolerance": "all"})
+    connect.create(name, {**config, "value.converter": JSON, "errors.tolerance": "all"})
     task = f'connector="{name}",task="0"'
     skipped = f'{task},stage="VALUE_CONVERTER"'
     wait_until(lambda: metrics(connect).get("headrace_errors_skipped_total", {}).get(skipped) == 3)
@@ -110,7 +104,7 @@ def test_a_sink_without_progress_is_stalled(
     connect: Connect, broker: KafkaBroker, follower: Follower, tmp_path: Path
 ) -> None:
     name, topic, gate = unique("snk"), broker.create_topic(), tmp_path / "gate"
-    topics.produce(broker.bootstrap, topic, [b"x"] * 7)
+    broker.produce(topic, *[b"x"] * 7)
     config = {"connector.class": "headrace_test_plugins.GatedSinkConnector", "gate": str(gate), "topics": topic}
     connect.create(name, {**config, **STRINGS})
     wait_until(lambda: "is STALLED" in follower.notices(name))
@@ -176,7 +170,7 @@ def test_the_expiry_of_a_stopped_sinks_offsets_is_reported(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     name, topic = unique("snk"), broker.create_topic()
-    topics.produce(broker.bootstrap, topic, [b"x"])
+    broker.produce(topic, b"x")
     connect.sink(name, str(tmp_path / "out"), topic)
     wait_until(lambda: connect.offsets(name))
 
@@ -199,7 +193,7 @@ def test_a_rate_limit_is_shown_and_changes_while_the_task_runs(
     connect: Connect, broker: KafkaBroker, follower: Follower, tmp_path: Path
 ) -> None:
     topic, file = broker.create_topic(), tmp_path / "out"
-    produce(broker, topic, *(b"line" for _ in range(2_000)))
+    broker.produce(topic, *(b"line" for _ in range(2_000)))
     name = unique("limited")
     connect.sink(name, str(file), topic, **{"headrace.rate.records": "10"})
     limit = {"records": 10, "bytes": None}

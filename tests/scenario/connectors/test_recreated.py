@@ -3,7 +3,6 @@ offsets of the old task."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from tests.support.broker import KafkaBroker, unique
@@ -11,11 +10,11 @@ from tests.support.connect import STRINGS, Connect
 from tests.support.kafka import topics
 from tests.support.plugins import PLUGINS
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 
 def test_a_recreated_connector_waits_for_the_tasks_of_the_deleted_one(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     connect = Connect(worker({"plugin.path": PLUGINS, "task.shutdown.graceful.timeout.ms": "30000"}))
     name, topic, gate = unique("again"), broker.create_topic(), tmp_path / "gate"

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import SINK, STRINGS, Connect
+from tests.support.connect import JSON, SINK, STRINGS, Connect
 from tests.support.kafka import topics
 from tests.support.servers.schema_registry import StubRegistry
 from tests.support.waiting import wait_until
-from tests.support.workers import our_worker
+from tests.support.workers import StartWorker
 
 COUNT = 2000
-JSON = "org.apache.kafka.connect.json.JsonConverter"
 KINDS = {
     "AVRO": "io.confluent.connect.avro.AvroConverter",
     "PROTOBUF": "io.confluent.connect.protobuf.ProtobufConverter",
@@ -30,11 +29,8 @@ pytestmark = pytest.mark.soak
 
 
 @pytest.fixture(scope="module")
-def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
-    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {"offset.flush.interval.ms": "300"})
-    process.start()
-    yield Connect(process)
-    process.stop()
+def connect(module_worker: StartWorker) -> Connect:
+    return Connect(module_worker({"offset.flush.interval.ms": "300"}))
 
 
 @pytest.fixture

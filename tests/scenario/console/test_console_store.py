@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.waiting import allowed
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker, WorkerProcess
 from tui.back_off import BackOff
 from tui.client.client import Connect
 from tui.cluster.snapshot import Diff, LinkState, Snapshot
@@ -79,7 +79,7 @@ async def test_the_store_polls_an_apache_worker(
 
 
 async def test_the_store_is_live_on_our_worker_and_survives_its_restart(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     process = worker()
     async with watching(process.url) as watch:

@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import SINK, STRING, Connect
+from tests.support.connect import JSON, SINK, STRING, Connect
 from tests.support.console.script_console import Console
 from tests.support.java.connect_versions import EarlierWorker, connect_worker
 from tests.support.waiting import wait_until
@@ -107,7 +107,7 @@ def test_real_workers_2_8_and_3_6(earlier: tuple[Earlier, Earlier], broker: Kafk
     sink = {"connector.class": SINK, "file": str(tmp_path / "copy.txt"), "topics": topic, **strings}
     old.connect.create(lines, source)
     old.connect.create(copy, sink)
-    old.connect.create(broken, {**sink, "value.converter": "org.apache.kafka.connect.json.JsonConverter"})
+    old.connect.create(broken, {**sink, "value.converter": JSON})
     wait_until(lambda: read(tmp_path / "copy.txt") == ["one", "two", "three"], 120, "three copied lines")
     old.connect.wait(broken, "RUNNING", ["FAILED"], 120)
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.console.script_console import Console
-from tests.support.kafka.topics import produce
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -34,11 +33,10 @@ def console(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> Console:
 def sink(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> Iterator[str]:
     """A sink that has failed with its first two records; the third is fine, the fourth not."""
     name, topic = unique("stands"), broker.create_topic()
-    produce(broker.bootstrap, topic, [b"{no", b"\xff", b'{"n": 1}', b"}"])
+    broker.produce(topic, b"{no", b"\xff", b'{"n": 1}', b"}")
     config = {
         "connector.class": "FileStreamSink", "file": str(tmp_path / "out.txt"), "topics": topic, "tasks.max": "1",
-        "key.converter": STRING, "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-        "value.converter.schemas.enable": "false",
+        "key.converter": STRING, **JSON_VALUES,
     }  # fmt: skip
     connect.create(name, config)
     connect.wait(name, "RUNNING", ["FAILED"])

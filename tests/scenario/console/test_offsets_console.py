@@ -11,14 +11,9 @@ from tests.support.waiting import wait_until
 
 
 def test_a_running_sink_is_set_to_an_earlier_time(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
-    from confluent_kafka import Producer
-
     console, name = Console(connect.worker.url, tmp_path), unique("snk")
     topic, out = broker.create_topic(), tmp_path / "out.txt"
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
-    for i in range(5):
-        producer.produce(topic, str(i).encode())
-    assert producer.flush(30) == 0
+    broker.produce(topic, *map(str, range(5)))
     connect.sink(name, str(out), topic)
     wait_until(lambda: out.exists() and out.read_text().count("\n") == 5)
     wait_until(lambda: [e["offset"] for e in connect.offsets(name)] == [{"kafka_offset": 5}])

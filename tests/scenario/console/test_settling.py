@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.console.script_console import Console, ScriptResult
-from tests.support.kafka.topics import produce
 from tests.support.workers import WorkerProcess
 
 FINE, POISON = b'{"n": 1}', b"{no JSON"
@@ -32,17 +31,16 @@ class Sinks:
         self.connect, self.broker, self.prefix = connect, broker, unique("late-")
         self.topics = {second: broker.create_topic() for second in seconds}
         for second, topic in self.topics.items():
-            produce(broker.bootstrap, topic, [FINE])
+            broker.produce(topic, FINE)
             config = {
                 "connector.class": "FileStreamSink", "file": str(folder / f"{topic}.txt"), "topics": topic,
-                "key.converter": STRING, "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-                "value.converter.schemas.enable": "false", "tasks.max": "1",
+                "key.converter": STRING, **JSON_VALUES, "tasks.max": "1",
             }  # fmt: skip
             connect.create(self.name(second), config)
         for second in seconds:
             connect.wait(self.name(second), "RUNNING", ["RUNNING"])
         if 0 in self.topics:  # fails again with the same record
-            produce(broker.bootstrap, self.topics[0], [POISON])
+            broker.produce(self.topics[0], POISON)
             connect.wait(self.name(0), "RUNNING", ["FAILED"])
 
     def name(self, second: int | None) -> str:
@@ -55,7 +53,7 @@ class Sinks:
             result = pool.submit(console, f"restart '{self.prefix}*' -t ALL -y {' '.join(options)} -o json", code=None)
             for second in filter(None, self.topics):
                 time.sleep(max(0.0, begun + second - time.monotonic()))
-                produce(self.broker.bootstrap, self.topics[second], [POISON])
+                self.broker.produce(self.topics[second], POISON)
             return result.result(60)
 
     def delete(self) -> None:

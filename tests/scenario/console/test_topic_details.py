@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -31,10 +31,7 @@ def create(broker: KafkaBroker, partitions: int, **config: str) -> str:
 
 
 def produce(broker: KafkaBroker, topic: str, partition: int, count: int) -> None:
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for number in range(count):
-        producer.produce(topic, f"value {number}", partition=partition)
-    assert producer.flush(30) == 0
+    broker.produce(topic, *(f"value {number}" for number in range(count)), partition=partition)
 
 
 def commit(broker: KafkaBroker, group: str, topic: str, **offsets: int) -> None:

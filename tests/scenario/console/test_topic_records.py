@@ -33,11 +33,9 @@ def reader(broker: KafkaBroker) -> Iterator[TopicReader]:
 
 def write(broker: KafkaBroker, topic: str, count: int, partitions: int, first: int = 0, time: int = 1_000_000) -> None:
     """Records `0`, `1`, … in turn to each partition, a second apart."""
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for number in range(first, first + count):
-        at = time + number * 1000
-        producer.produce(topic, f'{{"n": {number}}}', f"k{number}", number % partitions, timestamp=at)
-    assert producer.flush(30) == 0
+    with broker.writing() as send:
+        for number in range(first, first + count):
+            send(topic, f'{{"n": {number}}}', f"k{number}", number % partitions, timestamp=time + number * 1000)
 
 
 def numbers(page: RecordPage) -> list[int]:
@@ -100,10 +98,9 @@ def test_limits_of_a_page(broker: KafkaBroker, reader: TopicReader) -> None:
     page = reader.newer(topic, ReadLimits(1), page.ends, lambda record: record.key == b"k150")
     assert numbers(page) == [150] and not page.is_cut
     large = broker.create_topic(partitions=2)
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for number in range(12):
-        producer.produce(large, b"x" * 200_000, partition=number % 2)
-    assert producer.flush(30) == 0
+    with broker.writing() as send:
+        for number in range(12):
+            send(large, b"x" * 200_000, partition=number % 2)
     seen, before = 0, None
     for _ in range(30):
         page = reader.older(large, ReadLimits(20, bytes=900_000), before)
@@ -138,10 +135,7 @@ def test_commands(java_connect: WorkerProcess, broker: KafkaBroker, tmp_path: Pa
     number = registry.add(f"{topic}-value", schema)
     schemaless_writer(stream, parse_schema(schema), {"id": 7})
     avro = broker.create_topic()
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    producer.produce(avro, b"\x00" + number.to_bytes(4, "big") + stream.getvalue())
-    producer.produce(avro, b"no avro")
-    assert producer.flush(30) == 0
+    broker.produce(avro, b"\x00" + number.to_bytes(4, "big") + stream.getvalue(), b"no avro")
     contexts = tmp_path / "headrace" / "contexts.toml"
     contexts.parent.mkdir()
     servers = f'url = "{java_connect.url}"\nbootstrap-servers = "{broker.bootstrap}"\n'

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import SINK, STRINGS, Connect
+from tests.support.connect import JSON, SINK, STRINGS, Connect
 from tests.support.console.script_console import Console
-from tests.support.tasks.pipeline import produce
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -26,11 +25,10 @@ def connect(request: pytest.FixtureRequest) -> Connect:
 
 def test_a_check_tells_states_apart(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     good, bad, topic = unique("good"), unique("bad"), broker.create_topic()
-    produce(broker, topic, b"{no json")
+    broker.produce(topic, b"{no json")
     config = {"connector.class": SINK, "topics": topic, "tasks.max": "1"}
     connect.create(good, {**config, "file": str(tmp_path / good), **STRINGS})
-    json_converter = {"value.converter": "org.apache.kafka.connect.json.JsonConverter"}
-    connect.create(bad, {**config, "file": str(tmp_path / bad), **STRINGS, **json_converter})
+    connect.create(bad, {**config, "file": str(tmp_path / bad), **STRINGS, "value.converter": JSON})
     connect.wait(good, "RUNNING", ["RUNNING"], 120)
     connect.wait(bad, "RUNNING", ["FAILED"], 120)
     console = Console(connect.worker.url, tmp_path)
@@ -53,7 +51,7 @@ def test_a_check_tells_states_apart(connect: Connect, broker: KafkaBroker, tmp_p
     # until the sink has committed offsets, its lag is unknown
     wait_until(lambda: console.in_context("c", f"check {good} -c 'lag > 100'", code=None).code != UNKNOWN, 90)
     console.in_context("c", f"check {good} -c 'lag > 100'", code=OK)
-    produce(broker, topic, *(b"more" for _ in range(200)))
+    broker.produce(topic, *(b"more" for _ in range(200)))
     connect.put(good, "pause")
     connect.wait(good, "PAUSED", ["PAUSED"])
     console(f"check {good} -c paused", code=CRITICAL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import Connect
 from tests.support.process_usage import Usage, usage
 from tests.support.waiting import allowed
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 CYCLES, ROUNDS = 30, 3
 """A leak in each cycle makes the numbers grow in each round. What is created only once, on a busy machine maybe after
@@ -26,9 +25,7 @@ cycle would make 30."""
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_nothing_leaks_over_many_cycles(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
-) -> None:
+def test_nothing_leaks_over_many_cycles(worker: StartWorker, broker: KafkaBroker, tmp_path: Path) -> None:
     connect, topic, file = Connect(worker()), broker.create_topic(), tmp_path / "in.txt"
     file.write_text("one\n")
     source, sink = unique("src"), unique("snk")

@@ -4,7 +4,6 @@ continues when the brokers return."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from tests.support.broker import EmbeddedBroker, unique
 from tests.support.connect import Connect
 from tests.support.processes import children, command_line
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker, WorkerProcess
 
 AWAY = 12.0  # seconds after the leases have expired
 PIPELINES = 5
@@ -21,7 +20,7 @@ PIPELINES = 5
 
 @pytest.mark.soak
 def test_connectors_survive_a_long_outage_of_the_brokers(
-    worker: Callable[..., WorkerProcess], own_broker: EmbeddedBroker, tmp_path: Path
+    worker: StartWorker, own_broker: EmbeddedBroker, tmp_path: Path
 ) -> None:
     process = worker(bootstrap=own_broker.bootstrap)
     connect, topic = Connect(process), own_broker.create_topic()

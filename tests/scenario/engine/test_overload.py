@@ -7,7 +7,7 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from tests.support.console.script_console import Console
 from tests.support.kafka.topics import count
 from tests.support.processes import children, is_slot
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 TASKS = 200
 PERIOD, SHARE = 0.25, 0.03  # seconds, and the part of them in which the slots may run
@@ -62,9 +62,7 @@ def slots_of(worker: int) -> list[int]:
 
 
 @pytest.mark.soak
-def test_a_machine_that_cannot_start_all_tasks(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
-) -> None:
+def test_a_machine_that_cannot_start_all_tasks(worker: StartWorker, broker: KafkaBroker, tmp_path: Path) -> None:
     """A slot that is stopped for most of the time starts its tasks slowly, and the worker starts few at once."""
     process = worker({"headrace.slots": "1", "spark.master": "local[3]", "offset.flush.interval.ms": "2000"})
     connect, name, topic = Connect(process), unique("many"), broker.create_topic()

@@ -21,6 +21,5 @@ def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> It
     make = java_worker if os.environ.get("HEADRACE_TEST_SIDE") == "java" else our_worker
     plugins = f"{plugin_path(*MAIN)},{journal_plugins()},{transcript_plugins()}"
     worker = make(tmp_path_factory.mktemp("java"), broker.bootstrap, {"plugin.path": plugins, **PREFER_FILE})
-    worker.start(180)
-    yield Connect(worker)
-    worker.stop()
+    with worker.started(180):
+        yield Connect(worker)

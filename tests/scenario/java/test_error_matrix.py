@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -170,13 +169,12 @@ def _topics(broker: KafkaBroker, orders: list[str]) -> dict[str, str]:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for future in admin.create_topics([NewTopic(topic, 1, 1) for topic in topics.values()]).values():
         future.result(30)
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
     now = int(time.time() * 1000)
-    for order, topic in topics.items():
-        for text in ("first", *order.split(), "last"):
-            data = text.encode()
-            producer.produce(topic, data, data, headers=[("h", data), ("n", None)], timestamp=now)
-    assert producer.flush(30) == 0
+    with broker.writing() as write:
+        for order, topic in topics.items():
+            for text in ("first", *order.split(), "last"):
+                data = text.encode()
+                write(topic, data, data, headers=[("h", data), ("n", None)], timestamp=now)
     return topics
 
 

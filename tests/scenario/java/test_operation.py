@@ -15,7 +15,6 @@ import pytest
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.processes import alive, children, command_line
-from tests.support.tasks.pipeline import produce
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -50,7 +49,7 @@ def test_a_java_task_is_restarted_after_a_failure_and_paused(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     written, name, topic = tmp_path / "later" / "out", unique("sink"), broker.create_topic()
-    produce(broker, topic, b"one")
+    broker.produce(topic, b"one")
     connect.create(name, _sink(written, topic))
     connect.wait(name, "RUNNING", ["FAILED"])
     assert "Couldn't find or create file" in connect.status(name)["tasks"][0]["trace"]
@@ -59,7 +58,7 @@ def test_a_java_task_is_restarted_after_a_failure_and_paused(
     wait_until(lambda: written.exists() and written.read_text() == "one\n", 30)
     connect.put(name, "pause")
     connect.wait(name, "PAUSED", ["PAUSED"])
-    produce(broker, topic, b"two")
+    broker.produce(topic, b"two")
     connect.put(name, "resume")
     connect.wait(name, "RUNNING", ["RUNNING"])
     wait_until(lambda: written.read_text() == "one\ntwo\n", 30)
@@ -92,7 +91,7 @@ def test_an_alias_of_a_bundled_class_does_not_mean_a_java_class(
     """Debezium's JdbcSinkConnector has the alias JdbcSink, which is the name of a bundled class."""
     name, topic, database = unique("alias"), broker.create_topic(), tmp_path / "database"
     row = {"type": "struct", "fields": [{"field": "id", "type": "int32"}]}
-    produce(broker, topic, json.dumps({"schema": row, "payload": {"id": 7}}).encode())
+    broker.produce(topic, json.dumps({"schema": row, "payload": {"id": 7}}).encode())
     url, table = f"jdbc:sqlite:{database}", {"auto.create": "true", "table.name.format": "rows"}
     config = {"connector.class": "JdbcSink", "topics": topic, "connection.url": url, **table, **_JSON}
     connect.create(name, config)

@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pytest
 from runtime.host.environment_hosts import EnvironmentHosts
 from runtime.host.port import HOST_DIED, HostError
 from runtime.host.settings import HostSettings
+from tests.support.herder.recording_listener import RecordingListener
 from tests.support.java.host import probes
 from tests.support.java.wild_connector import CLASS, wild_plugins, wild_plugins_of_two_versions
 from tests.support.processes import children, freeze
@@ -30,48 +31,13 @@ _STARTED = 120  # seconds that a host and its JVM may take to start
 _PYTHON = {"connector.class": "FileStreamSource", "topic": "t", "file": "/dev/null", "name": "python"}
 
 
-class _Listener:
-    """Records events; knows the offset of each partition."""
-
-    def __init__(self) -> None:
-        self.lost: list[str] = []
-        self.failed: list[str] = []
-        self.reconfigured: list[str] = []
-        self.metrics: dict[str, Sequence[Sequence[Any]]] = {}
-        self.changed = asyncio.Event()
-
-    def reconfigure(self, connector: str) -> None:
-        self.reconfigured.append(connector)
-        self.changed.set()
-
-    def connector_failed(self, connector: str, trace: str) -> None:
-        self.failed.append(trace)
-        self.changed.set()
-
-    def connector_metrics(self, connector: str, metrics: Sequence[Sequence[Any]]) -> None:
-        self.metrics[connector] = metrics
-        self.changed.set()
-
-    def connectors_lost(self, connectors: Sequence[str], reason: str) -> None:
-        self.lost += connectors
-        self.changed.set()
-
-    async def connector_offsets(self, connector: str, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
-        return [{"at": 7} for _ in partitions]
-
-    async def until_changed(self) -> None:
-        async with asyncio.timeout(15):
-            await self.changed.wait()
-        self.changed.clear()
+@pytest.fixture
+def listener() -> RecordingListener:
+    return RecordingListener(lambda connector, partition: {"at": 7})
 
 
 @pytest.fixture
-def listener() -> _Listener:
-    return _Listener()
-
-
-@pytest.fixture
-async def hosts(listener: _Listener) -> AsyncIterator[EnvironmentHosts]:
+async def hosts(listener: RecordingListener) -> AsyncIterator[EnvironmentHosts]:
     settings = HostSettings((str(wild_plugins()),), java_heap=64)
     found = EnvironmentHosts(replace(settings, call_timeout=_LIMIT), listener)
     await found.start()
@@ -112,20 +78,18 @@ async def test_a_version_that_only_the_class_knows_is_asked_for(hosts: Environme
 
 
 async def test_a_connector_starts_reads_offsets_and_requests_new_task_configs(
-    hosts: EnvironmentHosts, listener: _Listener
+    hosts: EnvironmentHosts, listener: RecordingListener
 ) -> None:
     await hosts.start_connector("wild", _wild(ask="yes", reconfigure="yes"))
     (config,) = await hosts.task_configs("wild", 3)
     assert (config["found"], config["task.class"]) == ("{at=7}", "wild.WildTask")
-    await listener.until_changed()
-    assert listener.reconfigured == ["wild"]
+    await listener.until(lambda: listener.reconfigured == ["wild"])
     await hosts.stop_connector("wild")
 
 
-async def test_metrics_of_a_connector_reach_the_worker(hosts: EnvironmentHosts, listener: _Listener) -> None:
+async def test_metrics_of_a_connector_reach_the_worker(hosts: EnvironmentHosts, listener: RecordingListener) -> None:
     await hosts.start_connector("wild", _wild(metric="one"))
-    await listener.until_changed()
-    assert listener.metrics == {"wild": [["starts", {"unit": "one"}, 1.0, "Starts"]]}
+    await listener.until(lambda: listener.metrics == {"wild": [["starts", {"unit": "one"}, 1.0, "Starts"]]})
     await hosts.stop_connector("wild")
 
 
@@ -141,7 +105,7 @@ async def test_offsets_are_altered_with_definite_and_possible_success(hosts: Env
 
 
 async def test_levels_of_loggers_reach_running_and_later_jvms(
-    hosts: EnvironmentHosts, listener: _Listener, caplog: pytest.LogCaptureFixture, tmp_path: Path
+    hosts: EnvironmentHosts, listener: RecordingListener, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     caplog.set_level("DEBUG", "wild")
     await hosts.validate(_wild(validate="log"))
@@ -151,7 +115,7 @@ async def test_levels_of_loggers_reach_running_and_later_jvms(
     caplog.clear()
     await hosts.start_connector("wild", _wild(later=str(tmp_path / "gate")))
     (tmp_path / "gate").touch()
-    await listener.until_changed()
+    await listener.until(lambda: [*listener.lost] == ["wild"])
     await _validate_until_logged(hosts, "a detail of validate", caplog)
 
 
@@ -165,14 +129,14 @@ async def _validate_until_logged(hosts: EnvironmentHosts, text: str, caplog: pyt
     raise AssertionError(f"{text!r} was not logged:\n{caplog.text}")
 
 
-async def test_an_error_has_javas_trace(hosts: EnvironmentHosts, listener: _Listener) -> None:
+async def test_an_error_has_javas_trace(hosts: EnvironmentHosts, listener: RecordingListener) -> None:
     with pytest.raises(HostError) as failed:
         await hosts.start_connector("wild", _wild(start="fail"))
     assert failed.value.trace.startswith("java.lang.IllegalStateException: start failed as asked\n\tat wild.Wild")
     assert not failed.value.temporary
     await hosts.start_connector("wild", _wild(later="raise"))
-    await listener.until_changed()
-    assert listener.failed[0].startswith("java.lang.IllegalStateException: raised later")
+    await listener.until(lambda: "wild" in listener.failed)
+    assert listener.failed["wild"].startswith("java.lang.IllegalStateException: raised later")
 
 
 @pytest.mark.parametrize("order", ["hang", "spin"])
@@ -190,17 +154,16 @@ async def test_a_call_that_does_not_return_costs_neither_host_nor_jvm(hosts: Env
 
 
 async def test_calls_that_ignore_interrupts_end_their_jvm_when_they_are_many(
-    hosts: EnvironmentHosts, listener: _Listener
+    hosts: EnvironmentHosts, listener: RecordingListener
 ) -> None:
     await hosts.start_connector("wild", _wild())
     calls = [hosts.validate(_wild(validate="spin")) for _ in range(10)]
     answers = await asyncio.gather(*calls, return_exceptions=True)
     assert all(isinstance(answer, TimeoutError) for answer in answers)
-    await listener.until_changed()
-    assert listener.lost == ["wild"]
+    await listener.until(lambda: [*listener.lost] == ["wild"])
 
 
-async def test_a_jvm_that_is_frozen_is_replaced(hosts: EnvironmentHosts, listener: _Listener) -> None:
+async def test_a_jvm_that_is_frozen_is_replaced(hosts: EnvironmentHosts, listener: RecordingListener) -> None:
     await hosts.start_connector("wild", _wild())
     host = hosts.pids[""]
     assert host is not None
@@ -208,8 +171,7 @@ async def test_a_jvm_that_is_frozen_is_replaced(hosts: EnvironmentHosts, listene
     freeze(jvm)
     with pytest.raises(TimeoutError, match=f"validate got no response within {_LIMIT} s"):
         await hosts.validate(_wild())
-    await listener.until_changed()
-    assert listener.lost == ["wild"]
+    await listener.until(lambda: [*listener.lost] == ["wild"])
     await _start_jvm(hosts)
     assert (await hosts.validate(_wild()))["error_count"] == 0
     assert hosts.pids[""] == host
@@ -226,7 +188,7 @@ async def test_a_connector_that_does_not_start_is_abandoned(hosts: EnvironmentHo
 
 @pytest.mark.parametrize("order", ["exit", "memory"])
 async def test_the_end_of_the_jvm_restarts_its_connectors_only(
-    hosts: EnvironmentHosts, listener: _Listener, order: str
+    hosts: EnvironmentHosts, listener: RecordingListener, order: str
 ) -> None:
     await hosts.start_connector("python", _PYTHON)
     await hosts.start_connector("wild", _wild())
@@ -235,15 +197,14 @@ async def test_the_end_of_the_jvm_restarts_its_connectors_only(
         await hosts.start_connector("bad", _wild(start=order))
     assert died.value.kind == HOST_DIED
     assert died.value.temporary
-    await listener.until_changed()
-    assert listener.lost == ["wild"]
+    await listener.until(lambda: [*listener.lost] == ["wild"])
     assert hosts.pids == pids
     assert len(await hosts.task_configs("python", 1)) == 1
     await hosts.start_connector("wild", _wild(mark="again"))
     assert (await hosts.task_configs("wild", 1))[0]["mark"] == "again"
 
 
-async def test_a_reload_uses_changed_jars_in_a_new_process(listener: _Listener, tmp_path: Path) -> None:
+async def test_a_reload_uses_changed_jars_in_a_new_process(listener: RecordingListener, tmp_path: Path) -> None:
     plugins = tmp_path / "plugins"
     shutil.copytree(wild_plugins() / "wild", plugins / "wild")
     hosts = EnvironmentHosts(HostSettings((str(plugins),), java_heap=64), listener)
@@ -264,7 +225,7 @@ async def test_a_reload_uses_changed_jars_in_a_new_process(listener: _Listener, 
         await hosts.close()
 
 
-async def test_two_versions_of_a_connector_share_a_jvm(listener: _Listener, tmp_path: Path) -> None:
+async def test_two_versions_of_a_connector_share_a_jvm(listener: RecordingListener, tmp_path: Path) -> None:
     hosts = EnvironmentHosts(HostSettings(tuple(wild_plugins_of_two_versions(tmp_path).split(","))), listener)
     await hosts.start()
     try:
@@ -281,7 +242,7 @@ async def test_two_versions_of_a_connector_share_a_jvm(listener: _Listener, tmp_
         await hosts.close()
 
 
-async def test_a_python_connector_is_validated_with_a_java_transformation(listener: _Listener) -> None:
+async def test_a_python_connector_is_validated_with_a_java_transformation(listener: RecordingListener) -> None:
     """And a Java connector with one of Headrace's own."""
     folder = ",".join((str(wild_plugins()), str(probes().parent)))
     hosts = EnvironmentHosts(HostSettings(tuple(folder.split(","))), listener)
@@ -302,9 +263,8 @@ async def test_a_python_connector_is_validated_with_a_java_transformation(listen
 
 
 async def test_a_jvm_that_ends_by_itself_is_reported(
-    hosts: EnvironmentHosts, listener: _Listener, tmp_path: Path
+    hosts: EnvironmentHosts, listener: RecordingListener, tmp_path: Path
 ) -> None:
     await hosts.start_connector("wild", _wild(later=str(tmp_path / "gate")))
     (tmp_path / "gate").touch()
-    await listener.until_changed()
-    assert listener.lost == ["wild"]
+    await listener.until(lambda: [*listener.lost] == ["wild"])

@@ -19,10 +19,11 @@ from runtime.model.rate_limit import RateLimit
 from runtime.model.states import State, TaskId
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import dead_letters
 from tests.support.java.slots import LEASE, JavaSlots, file_task, is_jvm, order_plugin
 from tests.support.kafka.topics import committed_end, count
 from tests.support.processes import freeze
-from tests.support.tasks.pipeline import file_sink, file_source, group_offsets, messages, produce, source_offsets
+from tests.support.tasks.pipeline import file_sink, file_source, group_offsets, messages, source_offsets
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -94,7 +95,7 @@ def test_only_java_tasks_need_a_jvm_and_they_share_it(
     wait_until(lambda: count(broker.bootstrap, topic) > 3_000)
     os.kill(jvm, signal.SIGKILL)
     for name in tasks[1:]:
-        slots.wait_epoch(name, 2)
+        slots.wait_restarted(name)
         assert slots.lost(name) == ["The task host JVM has ended by SIGKILL"]
     with read.open("a") as file:
         file.write("".join(f"{line}\n" for line in lines[30_000:]))
@@ -115,8 +116,8 @@ def test_a_jvm_ends_with_its_slot(slots: JavaSlots, tasks: list[str], broker: Ka
     freeze(slot)
     os.kill(slot, signal.SIGKILL)
     wait_until(lambda: not is_jvm(jvm), 10)
-    slots.wait_epoch(name, 2)
-    produce(broker, topic, b"after")
+    slots.wait_restarted(name)
+    broker.produce(topic, b"after")
     wait_until(lambda: _lines(tmp_path / "out") == ["after"])
 
 
@@ -127,7 +128,7 @@ def test_a_plugin_writes_nothing_after_the_lease(
 ) -> None:
     """A put() that never returns, while the process above it or its own is frozen before the lease ends."""
     topic = broker.create_topic()
-    produce(broker, topic, b"!tick")
+    broker.produce(topic, b"!tick")
     spec = _order_sink(broker, tmp_path / "out", topic)
     name = slots.start(replace(spec, consumer={**spec.consumer, "session.timeout.ms": 6000}))
     tasks.append(name)
@@ -155,7 +156,7 @@ def test_a_plugin_that_ends_its_jvm_costs_no_record(
     topic, marker = broker.create_topic(), tmp_path / "marker"
     values = [f"value {number}" for number in range(2_000)]
     values[1_000] = f"{order} {marker}"
-    produce(broker, topic, *(value.encode() for value in values))
+    broker.produce(topic, *(value.encode() for value in values))
     name = slots.start(_order_sink(broker, tmp_path / "out", topic))
     tasks.append(name)
     wait_until(lambda: set(_lines(tmp_path / "out")) == set(values), 60)
@@ -177,7 +178,7 @@ def test_a_plugin_that_always_ends_its_jvm_fails(
 ) -> None:
     monkeypatch.setattr(suspects, "_FIRST_REST", 0.1)
     topic = broker.create_topic()
-    produce(broker, topic, b"good", b"!exit")
+    broker.produce(topic, b"good", b"!exit")
     name = slots.start(_order_sink(broker, tmp_path / "out", topic), wait=False)
     tasks.append(name)
     wait_until(lambda: State.FAILED in slots.states(name), 60)
@@ -190,7 +191,7 @@ def test_a_put_that_hangs_has_a_java_stack_and_is_interrupted_when_the_task_is_r
     slots: JavaSlots, neighbour: str, tasks: list[str], broker: KafkaBroker, tmp_path: Path
 ) -> None:
     topic = broker.create_topic()
-    produce(broker, topic, b"!hang")
+    broker.produce(topic, b"!hang")
     other = slots.start(_order_sink(broker, tmp_path / "other", broker.create_topic()))
     name = slots.start(_order_sink(broker, tmp_path / "out", topic))
     tasks += [other, name]
@@ -211,8 +212,8 @@ def test_a_plugin_that_ignores_interrupts_costs_the_jvm_when_the_other_tasks_hav
     slots: JavaSlots, neighbour: str, tasks: list[str], broker: KafkaBroker, tmp_path: Path
 ) -> None:
     topic, quiet = broker.create_topic(), broker.create_topic()
-    produce(broker, topic, b"!deaf")
-    produce(broker, quiet, b"one")
+    broker.produce(topic, b"!deaf")
+    broker.produce(quiet, b"one")
     other = slots.start(_order_sink(broker, tmp_path / "other", quiet, flush_interval=60.0))
     name = slots.start(_order_sink(broker, tmp_path / "out", topic))
     tasks += [other, name]
@@ -221,10 +222,10 @@ def test_a_plugin_that_ignores_interrupts_costs_the_jvm_when_the_other_tasks_hav
     wait_until(lambda: "slots.Orders.obey" in slots.stack(name).stack)
     tasks.remove(name)
     assert not slots.stop(name, graceful=0.5)
-    slots.wait_epoch(other, 2)
+    slots.wait_restarted(other)
     (reason,) = slots.lost(other)
     assert "ignores that it was interrupted" in reason
-    produce(broker, quiet, b"two")
+    broker.produce(quiet, b"two")
     wait_until(lambda: "two" in _lines(tmp_path / "other"))
     assert _lines(tmp_path / "other") == ["one", "two"], "the task commits before it moves"
     wait_until(lambda: not is_jvm(jvm), 20)
@@ -240,8 +241,8 @@ def test_a_jvm_that_is_frozen_is_replaced(
     tasks.append(name)
     jvm = slots.jvm(name)
     freeze(jvm)
-    produce(broker, topic, b"one")
-    slots.wait_epoch(name, 2)
+    broker.produce(topic, b"one")
+    slots.wait_restarted(name)
     assert "has not answered for" in slots.lost(name)[0]
     wait_until(lambda: _lines(tmp_path / "out") == ["one"])
     assert not is_jvm(jvm)
@@ -273,17 +274,12 @@ def test_dead_letters_name_the_java_class(
     slots: JavaSlots, tasks: list[str], broker: KafkaBroker, tmp_path: Path
 ) -> None:
     topic, letters = broker.create_topic(), broker.create_topic()
-    produce(broker, topic, b"one", b"?", b"two")
+    broker.produce(topic, b"one", b"?", b"two")
     spec = _order_sink(
         broker,
         tmp_path / "out",
         topic,
-        config={
-            "errors.tolerance": "all",
-            "errors.deadletterqueue.topic.name": letters,
-            "errors.deadletterqueue.topic.replication.factor": "1",
-            "errors.deadletterqueue.context.headers.enable": "true",
-        },
+        config=dead_letters(letters),
         producer={"bootstrap.servers": broker.bootstrap},
         admin={"bootstrap.servers": broker.bootstrap},
     )
@@ -304,7 +300,7 @@ def test_levels_of_java_loggers_change_at_run_time_and_lines_carry_the_task(
     tasks.append(name)
     slots.set_levels({"slots.OrderSink": "DEBUG"})
     try:
-        produce(broker, topic, b"one")
+        broker.produce(topic, b"one")
         wait_until(lambda: "value one" in slots.lines(name))
     finally:
         slots.set_levels({"slots.OrderSink": "INFO"})
@@ -360,7 +356,7 @@ def test_a_java_source_defines_its_transactions_with_exactly_once(
     tasks.append(name)
     wait_until(lambda: committed_end(broker.bootstrap, topic) >= 100)
     os.kill(slots.jvm(name), signal.SIGKILL)
-    slots.wait_epoch(name, 2)
+    slots.wait_restarted(name)
     wait_until(lambda: _committed(broker, topic)[-1:] == [499], 60)
     assert _committed(broker, topic) == [*range(20), *range(30, 500)]
 

@@ -13,7 +13,6 @@ from tests.support.java.transcript.scenarios import lines
 from tests.support.java.transcript.sides import Side, wait_for, workers
 from tests.support.java.transcript.unruly import SINK, SOURCE
 from tests.support.kafka.topics import pairs
-from tests.support.tasks.pipeline import produce
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(400)]
 
@@ -34,7 +33,7 @@ def _obey(side: Side, broker: KafkaBroker, *orders: str, **more: str) -> tuple[s
     topic = broker.create_topic()
     name, transcript = side.start(SINK, topics=topic, **more)
     for count, order in enumerate(orders, 1):
-        produce(broker, topic, order.encode())
+        broker.produce(topic, order.encode())
         wait_for(transcript, "task", "put ", count)
     return name, transcript
 
@@ -98,7 +97,7 @@ def test_a_stop_that_never_ends(sides: list[Side], broker: KafkaBroker, hang: st
             wait_for(transcript, part, "stop")
         side.connect.create(name, {**config, "hang": ""})
         side.connect.wait(name, "RUNNING", ["RUNNING"], 90)
-        produce(broker, config["topics"], b"two")
+        broker.produce(config["topics"], b"two")
         wait_for(transcript, "task", "put two")
         side.connect.stop(name)
         return lines(transcript)
@@ -133,7 +132,7 @@ def test_the_end_of_a_jvm(broker: KafkaBroker, tmp_path: Path) -> None:
         assert apache.worker.wait(60) == 3
         for order in ("memory", "exit"):
             name, transcript = _obey(ours, broker, order)
-            produce(broker, ours.connect.ask("GET", f"/connectors/{name}/config")["topics"], b"after")
+            broker.produce(ours.connect.ask("GET", f"/connectors/{name}/config")["topics"], b"after")
             wait_for(transcript, "task", "put after")
             ours.connect.wait(name, "RUNNING", ["RUNNING"], 60)
             assert [line for line in lines(transcript) if line.startswith("task")] == [

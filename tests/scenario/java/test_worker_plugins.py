@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -23,7 +22,7 @@ from tests.support.java.host import settings
 from tests.support.java.sources.edge_cases import edge_case_jar
 from tests.support.processes import freeze
 from tests.support.waiting import soon, wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 pytestmark = pytest.mark.slow
 
@@ -116,7 +115,7 @@ def plugins(tmp_path: Path) -> Path:
 
 
 def test_a_worker_with_a_java_config_provider_and_a_java_policy(
-    plugins: Path, worker: Callable[..., WorkerProcess], tmp_path: Path
+    plugins: Path, worker: StartWorker, tmp_path: Path
 ) -> None:
     running = worker(
         {
@@ -178,7 +177,7 @@ def test_a_jvm_of_the_worker_that_is_frozen_is_replaced(plugins: Path, monkeypat
         java._host.stop()
 
 
-def test_a_class_without_service_entry_is_refused(plugins: Path, worker: Callable[..., WorkerProcess]) -> None:
+def test_a_class_without_service_entry_is_refused(plugins: Path, worker: StartWorker) -> None:
     (plugins / "own" / "META-INF" / "services" / "org.apache.kafka.common.config.provider.ConfigProvider").unlink()
     refused = worker(
         {
@@ -194,7 +193,7 @@ def test_a_class_without_service_entry_is_refused(plugins: Path, worker: Callabl
 
 
 def test_plugins_without_service_entries_end_the_worker_if_they_must_have_them(
-    worker: Callable[..., WorkerProcess], tmp_path: Path
+    worker: StartWorker, tmp_path: Path
 ) -> None:
     jar = edge_case_jar(tmp_path)
     refused = worker({"plugin.path": str(jar), "plugin.discovery": "HYBRID_FAIL"}, start=False)

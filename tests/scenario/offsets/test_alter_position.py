@@ -37,7 +37,8 @@ def test_a_sink_set_back_reads_exactly_the_expected_records_again(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     snk, topic, out = unique("snk"), broker.create_topic(partitions=2), tmp_path / "out.txt"
-    _produce(broker, topic, {p: [f"p{p}-{i}" for i in range(500)] for p in (0, 1)})
+    for p in (0, 1):
+        broker.produce(topic, *(f"p{p}-{i}" for i in range(500)), partition=p)
     connect.sink(snk, str(out), topic)
     wait_until(lambda: _lines(out) == 1000)
     connect.stop(snk)
@@ -78,7 +79,7 @@ def test_offsets_are_refused_while_running_and_in_wrong_shapes(
 
 def test_sink_offsets_are_altered_all_or_none(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     snk, topic = unique("snk"), broker.create_topic()
-    _produce(broker, topic, {0: ["a", "b", "c"]})
+    broker.produce(topic, "a", "b", "c")
     connect.sink(snk, str(tmp_path / "out.txt"), topic)
     wait_until(lambda: _lines(tmp_path / "out.txt") == 3)
     connect.stop(snk)
@@ -100,13 +101,3 @@ def _positions(connect: Connect, name: str) -> dict[int, int]:
 
 def _lines(file: Path) -> int:
     return file.read_bytes().count(b"\n") if file.exists() else 0
-
-
-def _produce(broker: KafkaBroker, topic: str, values: dict[int, list[str]]) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
-    for partition, lines in values.items():
-        for line in lines:
-            producer.produce(topic, line.encode(), partition=partition)
-    assert producer.flush(30) == 0

@@ -14,16 +14,12 @@ from tests.support.connect import STRINGS, Connect
 from tests.support.kafka import topics, transactions
 from tests.support.plugins import PLUGINS
 from tests.support.waiting import soon, wait_until
-from tests.support.workers import our_worker
+from tests.support.workers import StartWorker
 
 
 @pytest.fixture(scope="module")
-def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
-    properties = {"plugin.path": PLUGINS, "offset.storage.partitions": "1"}
-    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, properties)
-    process.start()
-    yield Connect(process)
-    process.stop()
+def connect(module_worker: StartWorker) -> Connect:
+    return Connect(module_worker({"plugin.path": PLUGINS, "offset.storage.partitions": "1"}))
 
 
 @contextmanager

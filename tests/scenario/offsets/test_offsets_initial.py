@@ -73,13 +73,8 @@ def test_possible_success_is_worded_as_in_the_kip(connect: Connect, broker: Kafk
 
 
 def test_initial_offsets_of_a_sink(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
-    from confluent_kafka import Producer
-
     topic, out, name = broker.create_topic(), tmp_path / "out.txt", unique("snk")
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for i in range(5):
-        producer.produce(topic, str(i).encode())
-    assert producer.flush(20) == 0
+    broker.produce(topic, *map(str, range(5)))
     config = {"connector.class": SINK, "file": str(out), "topics": topic, **STRINGS}
     at = {"kafka_topic": topic, "kafka_partition": 0}
     assert _post(connect, name, config, [_entry(at, {"kafka_offset": 3})])[0] == 200

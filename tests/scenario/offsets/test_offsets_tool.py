@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +18,10 @@ import pytest
 
 from runtime.offsets_tool import cli
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import SINK, STRINGS, Connect
+from tests.support.connect import JSON, SINK, STRINGS, Connect
 from tests.support.plugins import PLUGINS
 from tests.support.waiting import soon
-from tests.support.workers import WorkerProcess, java_worker, our_worker
+from tests.support.workers import StartWorker, WorkerProcess, java_worker, our_worker
 
 OLD = [{"partition": {"filename": f"/f{i}"}, "offset": {"position": i}} for i in range(3)]
 
@@ -269,9 +269,8 @@ def test_an_import_is_validated_before_anything_is_written(file: Tool, tmp_path:
 
 def test_offset_converters_of_the_properties_are_honoured(file: Tool) -> None:
     before = file.export()
-    converter = "org.apache.kafka.connect.json.JsonConverter"
     with file.config.open("a") as config:
-        config.write(f"internal.key.converter={converter}\ninternal.value.converter={converter}\n")
+        config.write(f"internal.key.converter={JSON}\ninternal.value.converter={JSON}\n")
     assert file.export() == before
     file.load({"n": [{"partition": {"a": 1}, "offset": {"b": 2}}]})
     assert file.export()["n"] == [{"partition": {"a": 1}, "offset": {"b": 2}}]
@@ -280,7 +279,7 @@ def test_offset_converters_of_the_properties_are_honoured(file: Tool) -> None:
     assert file.run("--export")[0] == 2
 
 
-def test_the_tool_refuses_while_our_worker_runs_unless_forced(worker: Callable[..., WorkerProcess]) -> None:
+def test_the_tool_refuses_while_our_worker_runs_unless_forced(worker: StartWorker) -> None:
     process = worker({"plugin.path": PLUGINS})
     connect = Connect(process)
     connect.create("c", _counting("t"), initial_state="STOPPED")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.kafka import topics
 from tests.support.plugins import PLUGINS
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 HOUR = 3_600_000
 
@@ -78,7 +77,7 @@ def test_a_regular_expression_cannot_stop_the_worker(connect: Connect, broker: K
 
 
 def test_offsets_of_deleted_connectors_and_the_history_of_changes_survive_the_worker(
-    worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     process = worker({"plugin.path": PLUGINS})
     connect, file, topic = Connect(process), tmp_path / "in.txt", broker.create_topic()
@@ -115,14 +114,11 @@ def test_offsets_that_cannot_be_stored_are_refused_with_400(connect: Connect) ->
 
 def _stopped_sink(connect: Connect, broker: KafkaBroker, folder: Path, times: list[int]) -> tuple[str, str]:
     """The sink's name, and its topic of two partitions with a record at each of the times."""
-    from confluent_kafka import Producer
-
     name, topic = unique("snk"), broker.create_topic(partitions=2)
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
-    for partition in (0, 1):
-        for moment in times:
-            producer.produce(topic, b"x", partition=partition, timestamp=moment)
-    assert producer.flush(30) == 0
+    with broker.writing() as write:
+        for partition in (0, 1):
+            for moment in times:
+                write(topic, b"x", partition=partition, timestamp=moment)
     config = {"connector.class": SINK, "file": str(folder / "out.txt"), "topics": topic, **STRINGS}
     connect.create(name, config, initial_state="STOPPED")
     wait_until(lambda: connect.states(name) == ("STOPPED", []))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,8 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.clusters.events import Follower
 from tests.support.connect import STRINGS, Connect
 from tests.support.plugins import PLUGINS
-from tests.support.tasks.pipeline import produce
 from tests.support.waiting import wait_until
-from tests.support.workers import our_worker
+from tests.support.workers import StartWorker
 
 SOURCE, SINK = "headrace_bad_plugins.BadSource", "headrace_bad_plugins.BadSink"
 QUICK = 5.0  # seconds within which neighbours have to run after any misbehaviour
@@ -49,17 +47,14 @@ class Neighbours:
 
 
 @pytest.fixture(scope="module")
-def connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+def connect(module_worker: StartWorker) -> Connect:
     properties = {
         "plugin.path": PLUGINS,
         "headrace.stuck.ms": "1000",
         "task.shutdown.graceful.timeout.ms": "1000",
         "offset.flush.interval.ms": "300",
     }
-    process = our_worker(tmp_path_factory.mktemp("bad"), broker.bootstrap, properties)
-    process.start()
-    yield Connect(process)
-    process.stop()
+    return Connect(module_worker(properties))
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +124,7 @@ def _config(bad: Bad, topic: str, **more: str) -> dict[str, str]:
 def topic(broker: KafkaBroker) -> str:
     """A topic with a few records, for all tests."""
     topic = broker.create_topic()
-    produce(broker, topic, b"a", b"b", b"c")
+    broker.produce(topic, b"a", b"b", b"c")
     return topic
 
 

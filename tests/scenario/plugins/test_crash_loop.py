@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,14 +10,14 @@ from tests.support.broker import unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.plugins import PLUGINS
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 KILLER = "headrace_bad_plugins.BadSource"
 DEATHS = 3
 
 
 @pytest.mark.slow
-def test_a_connector_that_kills_the_worker_is_quarantined(worker: Callable[..., WorkerProcess], tmp_path: Path) -> None:
+def test_a_connector_that_kills_the_worker_is_quarantined(worker: StartWorker, tmp_path: Path) -> None:
     process = worker({"plugin.path": PLUGINS, "headrace.slots": "1"})
     connect, killer, neighbour, topic = Connect(process), unique("killer"), unique("neighbour"), unique("t")
     (tmp_path / "in").write_text("a\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from tests.support.connect import STRINGS, Connect
 from tests.support.packages.wheels import build_wheel
 from tests.support.tasks.pipeline import records as records_of
 from tests.support.waiting import wait_until
-from tests.support.workers import our_worker
+from tests.support.workers import StartWorker
 
 SOURCE = '''
 """Writes numbered records with the version of a library, and where this task runs."""
@@ -74,12 +73,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def connect(folder: Path, broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
-    properties = {"plugin.path": str(folder), "offset.flush.interval.ms": "500"}
-    process = our_worker(tmp_path_factory.mktemp("environments"), broker.bootstrap, properties)
-    process.start()
-    yield Connect(process)
-    process.stop()
+def connect(folder: Path, module_worker: StartWorker) -> Connect:
+    return Connect(module_worker({"plugin.path": str(folder), "offset.flush.interval.ms": "500"}))
 
 
 def _start(connect: Connect, broker: KafkaBroker, cls: str, **more: str) -> tuple[str, str]:

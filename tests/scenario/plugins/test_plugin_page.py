@@ -35,10 +35,10 @@ def steps() -> list[str]:
 def connect(broker: KafkaBroker, tmp_path: Path) -> Iterator[Connect]:
     plugins = tmp_path / "plugins"
     plugins.mkdir()
-    process = our_worker(tmp_path, broker.bootstrap, {"plugin.path": str(plugins), "offset.flush.interval.ms": "200"})
-    process.start()
-    yield Connect(process)
-    process.stop()
+    with our_worker(
+        tmp_path, broker.bootstrap, {"plugin.path": str(plugins), "offset.flush.interval.ms": "200"}
+    ).started() as process:
+        yield Connect(process)
 
 
 def numbers(broker: KafkaBroker) -> list[int]:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, STRINGS, Connect
+from tests.support.connect import JSON_VALUES, STRING, STRINGS, Connect, dead_letters
 from tests.support.packages.wheels import build_wheel
-from tests.support.tasks.pipeline import messages, produce, records
+from tests.support.tasks.pipeline import messages, records
 from tests.support.waiting import wait_until
-from tests.support.workers import our_worker
+from tests.support.workers import StartWorker
 
 MODULE = "headrace_test_functions"
 JSON = {
     "key.converter": STRING,
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
+    **JSON_VALUES,
 }
 
 
@@ -32,10 +30,8 @@ def test_the_record_at_fault_becomes_a_dead_letter_of_a_sink(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     name, topic, letters, file = unique("udf"), broker.create_topic(), broker.create_topic(), tmp_path / "out"
-    produce(broker, topic, *(json.dumps({"id": n, "name": f"n{n}"}).encode() for n in range(500)))
-    errors = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters,
-              "errors.deadletterqueue.topic.replication.factor": "1",
-              "errors.deadletterqueue.context.headers.enable": "true"}  # fmt: skip
+    broker.produce(topic, *(json.dumps({"id": n, "name": f"n{n}"}).encode() for n in range(500)))
+    errors = dead_letters(letters)
     config = {"connector.class": "FileStreamSink", "topics": topic, "file": str(file), **JSON, **errors}
     connect.create(name, {**config, **udf(f"{MODULE}:quotients")})
     offsets = [{"partition": {"kafka_topic": topic, "kafka_partition": 0}, "offset": {"kafka_offset": 500}}]
@@ -84,7 +80,7 @@ def test_a_function_that_returns_something_else_fails_its_task(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     name, topic = unique("udf"), broker.create_topic()
-    produce(broker, topic, b'{"id": 1}')
+    broker.produce(topic, b'{"id": 1}')
     config = {"connector.class": "FileStreamSink", "topics": topic, "file": str(tmp_path / "out"), **JSON}
     connect.create(name, {**config, **udf(f"{MODULE}:wrong"), "errors.tolerance": "all"})
     connect.wait(name, "RUNNING", ["FAILED"])
@@ -114,12 +110,8 @@ def _environment(folder: Path, version: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def own(folder: Path, broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
-    properties = {"plugin.path": str(folder), "offset.flush.interval.ms": "500"}
-    process = our_worker(tmp_path_factory.mktemp("functions-worker"), broker.bootstrap, properties)
-    process.start()
-    yield Connect(process)
-    process.stop()
+def own(folder: Path, module_worker: StartWorker) -> Connect:
+    return Connect(module_worker({"plugin.path": str(folder), "offset.flush.interval.ms": "500"}))
 
 
 @pytest.mark.soak

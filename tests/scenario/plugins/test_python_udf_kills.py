@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import orjson
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import Connect
+from tests.support.connect import JSON_VALUES, Connect
 from tests.support.kafka.committed import committed
 from tests.support.kafka.topic_ends import TopicEnds
 from tests.support.packages.wheels import build_wheel
 from tests.support.processes import children, is_slot
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 COUNT = 40_000
 COPIES = """\
@@ -33,7 +32,7 @@ def copies(batch):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("place", ["shared", "environment"])
 def test_the_results_of_a_function_arrive_once_and_in_order_after_kills(
-    place: str, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    place: str, worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     """`environment`: the function runs in a process of its own environment."""
     module = f"udf_copies_{place}"
@@ -50,7 +49,7 @@ def test_the_results_of_a_function_arrive_once_and_in_order_after_kills(
     connect.create(name, {
         "connector.class": "Datagen", "topic": topic, "fields": '{"n": "sequence"}', "count": str(COUNT),
         "rate": str(COUNT // 10), "batch.size": "50", "exactly.once.support": "required",
-        "value.converter": "org.apache.kafka.connect.json.JsonConverter", "value.converter.schemas.enable": "false",
+        **JSON_VALUES,
         "transforms": "u", "transforms.u.type": "headrace.PythonUdf", "transforms.u.function": f"{module}:copies",
     })  # fmt: skip
     expected = [n for n in range(COUNT) for _ in range(n % 3)]

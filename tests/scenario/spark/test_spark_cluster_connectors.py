@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from tests.support.broker import EmbeddedBroker, unique
-from tests.support.connect import SINK, SOURCE, STRING, STRINGS, Connect
+from tests.support.connect import JSON_VALUES, SINK, SOURCE, STRING, STRINGS, Connect
 from tests.support.engine.spark_cluster import SparkCluster, spark_cluster
 from tests.support.java.connectors import FILE, PREFER_FILE, plugin_path
 from tests.support.processes import children
@@ -26,8 +26,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(1200)]
 ROWS = 20_000
 JSON = {
     "key.converter": STRING,
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
+    **JSON_VALUES,
 }
 
 
@@ -65,18 +64,13 @@ def _open_files(pid: int) -> list[str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("cluster")
-    broker = EmbeddedBroker(folder / "broker")
-    broker.start()
-    try:
-        with spark_cluster(folder / "spark") as cluster:
-            site = Site(folder, broker, cluster)
-            site.worker.start(120)
-            try:
-                yield site
-            finally:
-                site.worker.stop(60)
-    finally:
-        broker.stop()
+    with EmbeddedBroker(folder / "broker").started() as broker, spark_cluster(folder / "spark") as cluster:
+        site = Site(folder, broker, cluster)
+        site.worker.start(120)
+        try:
+            yield site
+        finally:
+            site.worker.stop(60)
 
 
 def test_java_connectors_run_on_executors_from_the_archive_of_their_plugin(site: Site) -> None:

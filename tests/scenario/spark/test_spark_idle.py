@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.process_usage import usage
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 WATCH = 60.0  # seconds
 
@@ -20,9 +19,7 @@ WATCH = 60.0  # seconds
 @pytest.mark.soak
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("count", [0, 1, 20])
-def test_idle_streaming_queries(
-    count: int, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
-) -> None:
+def test_idle_streaming_queries(count: int, worker: StartWorker, broker: KafkaBroker, tmp_path: Path) -> None:
     process = worker()
     connect, names = Connect(process), [unique("idle") for _ in range(count)]
     for name in names:

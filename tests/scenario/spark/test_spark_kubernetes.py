@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import Connect
+from tests.support.connect import JSON_VALUES, Connect
 from tests.support.engine.kubernetes_cluster import NEEDED, Namespace, kubernetes_namespace
 from tests.support.kafka.committed import committed
 from tests.support.servers.http_endpoint import HttpTestServer, Received, http_server
@@ -31,10 +31,6 @@ pytestmark = [
 
 COUNT, RATE = 12_000, 100
 PASSWORD = "the-password-of-the-sink"
-JSON = {
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
-}
 DYNAMIC = {
     "spark.dynamicAllocation.enabled": "true",
     "spark.dynamicAllocation.shuffleTracking.enabled": "true",
@@ -104,14 +100,14 @@ def test_records_move_while_pods_are_deleted(tmp_path: Path, broker: KafkaBroker
 def _source(topic: str) -> dict[str, str]:
     return {
         "connector.class": "Datagen", "topic": topic, "fields": '{"n": "sequence"}', "count": str(COUNT),
-        "rate": str(RATE), "exactly.once.support": "required", "tasks.max": "1", **JSON,
+        "rate": str(RATE), "exactly.once.support": "required", "tasks.max": "1", **JSON_VALUES,
     }  # fmt: skip
 
 
 def _sink(topic: str, target: HttpTestServer, folder: Path) -> dict[str, str]:
     return {
         "connector.class": "HttpSink", "topics": topic, "http.url": target.url, "http.auth.type": "bearer",
-        "http.auth.token": f"${{file:{folder}/http.properties:password}}", "tasks.max": "1", **JSON,
+        "http.auth.token": f"${{file:{folder}/http.properties:password}}", "tasks.max": "1", **JSON_VALUES,
     }  # fmt: skip
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from tests.support.packages.lakehouse import LakeRecipe, older_pyspark, page_ste
 from tests.support.shell_steps import ShellSteps
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
@@ -28,7 +27,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 def test_each_record_is_in_the_table_once_after_kills_and_again_after_a_set_back(
     recipe: LakeRecipe,
     count: int,
-    worker: Callable[..., WorkerProcess],
+    worker: StartWorker,
     broker: KafkaBroker,
     tmp_path: Path,
 ) -> None:
@@ -72,7 +71,7 @@ EXPIRED = "CALL lake.system.expire_snapshots(table => 'shop.orders', older_than 
 
 @pytest.mark.parametrize("recipe", ["Iceberg"], indirect=True)
 def test_an_iceberg_table_that_others_change_and_drop(
-    recipe: LakeRecipe, worker: Callable[..., WorkerProcess], broker: KafkaBroker
+    recipe: LakeRecipe, worker: StartWorker, broker: KafkaBroker
 ) -> None:
     topic, copy = broker.create_topic(partitions=1), broker.create_topic(partitions=1)
     connect = Connect(worker({**recipe.worker, "exactly.once.source.support": "enabled"}))
@@ -131,16 +130,9 @@ def _rows_of(connect: Connect, broker: KafkaBroker, recipe: LakeRecipe, count: i
 
 
 def _fill(broker: KafkaBroker, topic: str, numbers: range, more: str = "", partitions: int = 2) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer(
-        {"bootstrap.servers": broker.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 2_000_000}
-    )
-    for number in numbers:
-        producer.produce(topic, f'{{"id":{number},"shop":"shop {number % 3}"{more}}}', partition=number % partitions)
-        if number % 10_000 == 0:
-            producer.poll(0)
-    assert producer.flush(300) == 0
+    with broker.writing() as write:
+        for number in numbers:
+            write(topic, f'{{"id":{number},"shop":"shop {number % 3}"{more}}}', partition=number % partitions)
 
 
 def test_from_nothing_to_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

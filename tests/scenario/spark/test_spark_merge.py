@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.support.connect import Connect
 from tests.support.packages.lake_sink import committed, kill_between_batches
 from tests.support.packages.lakehouse import LakeRecipe, run_sql
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
@@ -78,7 +78,7 @@ def final_state(made: list[Change]) -> dict[int, tuple[int, str]]:
 def test_the_table_has_the_last_state_of_each_key_after_kills_and_a_set_back(
     recipe: LakeRecipe,
     config: dict[str, str],
-    worker: Callable[..., WorkerProcess],
+    worker: StartWorker,
     broker: KafkaBroker,
     tmp_path: Path,
 ) -> None:
@@ -123,18 +123,15 @@ def _state(recipe: LakeRecipe, config: dict[str, str]) -> dict[int, tuple[int, s
 
 def _fill(broker: KafkaBroker, topic: str, made: list[Change], config: dict[str, str]) -> int:
     """Send changes, out of order if they have a sequence; the records sent."""
-    from confluent_kafka import Producer
-
     events = config.get("spark.envelope") == "debezium"
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 20})
-    for change in _shuffled(made) if events else made:
-        value = change.event() if events else change.value()
-        text = None if value is None else json.dumps(value)
-        producer.produce(topic, text, json.dumps({"id": change.key}), partition=change.key % 2)
-    assert producer.flush(300) == 0
+    with broker.writing() as write:
+        for change in _shuffled(made) if events else made:
+            value = change.event() if events else change.value()
+            text = None if value is None else json.dumps(value)
+            write(topic, text, json.dumps({"id": change.key}), partition=change.key % 2)
     return len(made)
 
 
-def _shuffled(made: list[Change], window: int = 4_000) -> Iterator[Change]:
+def _shuffled(made: list[Change]) -> Iterator[Change]:
     dice = random.Random(9)
-    yield from sorted(made, key=lambda change: change.number + dice.randrange(window))
+    yield from sorted(made, key=lambda change: change.number + dice.randrange(4_000))

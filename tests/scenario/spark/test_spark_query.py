@@ -8,7 +8,7 @@ import random
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -18,12 +18,12 @@ import pytest
 from confluent_kafka import Producer
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, STRINGS, Connect
+from tests.support.connect import JSON_VALUES, STRING, STRINGS, Connect
 from tests.support.engine.engine_recorder import driver_of
 from tests.support.processes import children, command_line
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess, our_worker
+from tests.support.workers import StartWorker, WorkerProcess
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.slow]
 
@@ -34,17 +34,14 @@ _WINDOW = 60  # seconds
 
 
 @pytest.fixture(scope="module")
-def process(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+def process(module_worker: StartWorker) -> WorkerProcess:
     """A worker with exactly-once support, which has started Spark, so that it checks queries."""
-    properties = {"exactly.once.source.support": "enabled"}
-    worker = our_worker(tmp_path_factory.mktemp("spark-query"), broker.bootstrap, properties)
-    worker.start()
+    worker = module_worker({"exactly.once.source.support": "enabled"})
     connect = Connect(worker)
     datagen = {"connector.class": "Datagen", "fields": '{"n": "sequence"}', "count": "1", "topic": unique("started")}
     connect.create("started", {**datagen, **STRINGS})
     connect.wait("started", "RUNNING", ["RUNNING"], 180)
-    yield worker
-    worker.stop()
+    return worker
 
 
 class Orders:
@@ -116,17 +113,16 @@ def _config(broker: KafkaBroker, topic: str, folder: Path, sql: str, *topics: st
         "spark.trigger": "100 ms",
         "query.partitions": "2",
         "key.converter": STRING,
-        "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-        "value.converter.schemas.enable": "false",
+        **JSON_VALUES,
         **more,
     }
 
 
-def _windows_sql(orders: str, window: int = _WINDOW) -> str:
+def _windows_sql(orders: str) -> str:
     return f"""
         SELECT unix_millis(window.start) AS start, customer, count(*) AS orders, sum(amount) AS amount
         FROM `{orders}` WATERMARK at DELAY OF INTERVAL 1 HOUR
-        GROUP BY window(at, '{window} seconds'), customer
+        GROUP BY window(at, '{_WINDOW} seconds'), customer
     """
 
 
@@ -224,10 +220,9 @@ def test_a_value_that_is_not_of_the_schema_fails_the_query_or_is_left_out(
     process: WorkerProcess, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     connect, source, topic = Connect(process), broker.create_topic(partitions=1), broker.create_topic(partitions=1)
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for value in ('{"id": 1}', "[1, 2]", '{"id": "x"}', "nonsense", b"\xff", '{"id": 2}', None):
-        producer.produce(source, value, "k")
-    producer.flush()
+    with broker.writing() as write:
+        for value in ('{"id": 1}', "[1, 2]", '{"id": "x"}', "nonsense", b"\xff", '{"id": 2}', None):
+            write(source, value, "k")
     sql = f"SELECT id, key, offset FROM `{source}`"
     config = _config(
         broker, topic, tmp_path, sql, source, **{f"query.schema.{source}": "id BIGINT", "spark.read.retries": "1"},

@@ -7,7 +7,6 @@ import os
 import signal
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from operator import itemgetter
@@ -20,10 +19,10 @@ import pytest
 from pyarrow import orc, parquet
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect, dead_letters
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess, our_worker
+from tests.support.workers import StartWorker, WorkerProcess
 
 SQLITE = "org.xerial:sqlite-jdbc:3.50.3.0"
 JDBC = {"spark.format": "jdbc", "spark.path": ""}
@@ -39,7 +38,6 @@ CONTENTS = {
     "text": "acd",
     "xml": "<ROWS><order><id>1</id></order><order><id>3</id></order><order><id>4</id></order></ROWS>",
 }
-JSON = "org.apache.kafka.connect.json.JsonConverter"
 
 
 def _config(topic: str, folder: Path, **more: str) -> dict[str, str]:
@@ -50,18 +48,14 @@ def _config(topic: str, folder: Path, **more: str) -> dict[str, str]:
         "spark.path": str(folder),
         "spark.trigger": "200 ms",
         "key.converter": STRING,
-        "value.converter": JSON,
-        "value.converter.schemas.enable": "false",
+        **JSON_VALUES,
         **more,
     }
 
 
 @pytest.fixture(scope="module")
-def process(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
-    worker = our_worker(tmp_path_factory.mktemp("spark-sink"), broker.bootstrap, {"spark.packages": SQLITE})
-    worker.start()
-    yield worker
-    worker.stop()
+def process(module_worker: StartWorker) -> WorkerProcess:
+    return module_worker({"spark.packages": SQLITE})
 
 
 @pytest.mark.parametrize("count", [40_000, pytest.param(1_000_000, marks=pytest.mark.soak)])
@@ -114,12 +108,7 @@ def test_formats_sql_columns_and_dead_letters(process: WorkerProcess, broker: Ka
     _send(broker, good, {"id": 1, "name": "a"}, {"id": "x"}, {"id": 3, "name": "c"}, {"id": 4, "name": "d"})
     names = unique("json"), unique("orc"), unique("columns")
     sql = "SELECT id * 2 AS double, upper(name) AS name, CAST(nullif(name, 'c') AS INT) AS n FROM record WHERE id > 1"
-    tolerant = {
-        "spark.schema": "id BIGINT, name STRING",
-        "errors.tolerance": "all",
-        "errors.deadletterqueue.topic.name": letters,
-        "errors.deadletterqueue.topic.replication.factor": "1",
-    }
+    tolerant = {"spark.schema": "id BIGINT, name STRING", **dead_letters(letters)}
     folders = [tmp_path / name for name in names]
     connect.create(names[0], _config(good, folders[0], **{**tolerant, "spark.format": "json", "spark.sql": sql}))
     connect.create(names[1], _config(good, folders[1], **{"spark.format": "orc", "spark.schema": "id STRING"}))
@@ -209,12 +198,7 @@ def _table(database: Path) -> list[tuple[int, str]]:
 
 
 def _send(broker: KafkaBroker, topic: str, *values: object) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for value in values:
-        producer.produce(topic, json.dumps(value, separators=(",", ":")))
-    assert producer.flush(20) == 0
+    broker.produce(topic, *(json.dumps(value, separators=(",", ":")) for value in values))
 
 
 def _values(broker: KafkaBroker, topic: str) -> list[bytes | None]:
@@ -222,17 +206,10 @@ def _values(broker: KafkaBroker, topic: str) -> list[bytes | None]:
 
 
 def _fill(broker: KafkaBroker, topic: str, start: int, end: int) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer(
-        {"bootstrap.servers": broker.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 2_000_000}
-    )
-    for number in range(start, end):
-        text = f'{{"id":{number},"shop":"shop {number % 3}","price":{number % 97 * 0.5}}}'
-        producer.produce(topic, text, partition=number % 2)
-        if number % 10_000 == 0:
-            producer.poll(0)
-    assert producer.flush(120) == 0
+    with broker.writing() as write:
+        for number in range(start, end):
+            text = f'{{"id":{number},"shop":"shop {number % 3}","price":{number % 97 * 0.5}}}'
+            write(topic, text, partition=number % 2)
 
 
 def _published(folder: Path) -> list[Path]:

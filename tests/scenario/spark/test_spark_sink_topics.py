@@ -12,17 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaException
 from fastavro import parse_schema, schemaless_writer
 from pyarrow import parquet
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.servers.schema_registry import StubRegistry
 from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
-JSON = "org.apache.kafka.connect.json.JsonConverter"
 ORDER: dict[str, Any] = {
     "type": "record", "name": "Order", "namespace": "shop",
     "fields": [
@@ -44,13 +43,6 @@ def registry() -> Iterator[StubRegistry]:
     stub = StubRegistry()
     yield stub
     stub.close()
-
-
-def _send(broker: KafkaBroker, topic: str, *values: bytes) -> None:
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for value in values:
-        producer.produce(topic, value)
-    assert producer.flush(30) == 0
 
 
 def _avro(number: int, schema: Any, row: dict[str, Any]) -> bytes:
@@ -75,11 +67,11 @@ def test_schemas_of_a_registry_and_a_topic_that_is_created_again(
         "value.converter.schema.registry.url": registry.url,
     }
     old, new = registry.add(f"{typed}-value", ORDER), registry.add(f"{typed}-value", LATER)
-    _send(broker, typed, _avro(old, ORDER, ROW), _avro(new, LATER, {**ROW, "id": 2, "place": None, "note": "x"}))
+    broker.produce(typed, _avro(old, ORDER, ROW), _avro(new, LATER, {**ROW, "id": 2, "place": None, "note": "x"}))
     connect.create(unique("avro"), {**config, **avro, "topics": typed, "spark.path": str(tmp_path / "avro")})
 
     name, folder = unique("again"), tmp_path / "again"
-    slow = {"value.converter": JSON, "value.converter.schemas.enable": "false", "spark.trigger": "10 seconds"}
+    slow = {**JSON_VALUES, "spark.trigger": "10 seconds"}
     slow["spark.batch.records"] = "8"
     connect.create(name, {**config, **slow, "topics": again, "spark.path": str(folder)})
 
@@ -90,11 +82,11 @@ def test_schemas_of_a_registry_and_a_topic_that_is_created_again(
     assert second == {**read, "id": 2, "place": None, "note": "x"}
 
     connect.wait(name, "RUNNING", ["RUNNING"], 180)
-    _send(broker, again, *(b'{"id":%d}' % number for number in range(5)))
+    broker.produce(again, *(b'{"id":%d}' % number for number in range(5)))
     wait_until(lambda: _fetched(connect, name) == 5, 60, "a batch that waits for its trigger")
     broker.delete_topics(again)
     _create_again(broker, again)
-    _send(broker, again, *(b'{"id":%d}' % number for number in range(10, 18)))  # more than the offsets before
+    broker.produce(again, *(b'{"id":%d}' % number for number in range(10, 18)))  # more than the offsets before
     wait_until(lambda: {row["id"] for row in _rows(folder)} >= set(range(10, 18)), 120, "all rows of the new topic")
     assert [row["id"] for row in _rows(folder)] == list(range(10, 18))
     log = connect.worker.log.read_text()

@@ -7,7 +7,6 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,12 @@ import pytest
 from pyarrow import parquet
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.engine.engine_recorder import driver_of
 from tests.support.processes import children, command_line
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess, our_worker
-
-JSON = "org.apache.kafka.connect.json.JsonConverter"
+from tests.support.workers import StartWorker, WorkerProcess
 
 
 def _config(topic: str, folder: Path, **more: str) -> dict[str, str]:
@@ -34,8 +31,7 @@ def _config(topic: str, folder: Path, **more: str) -> dict[str, str]:
         "spark.checkpoint": str(folder / "checkpoints"),
         "spark.trigger": "100 ms",
         "key.converter": STRING,
-        "value.converter": JSON,
-        "value.converter.schemas.enable": "false",
+        **JSON_VALUES,
         **more,
     }
 
@@ -65,16 +61,13 @@ pytestmark = [pytest.mark.timeout(1200), pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def process(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+def process(module_worker: StartWorker, tmp_path_factory: pytest.TempPathFactory) -> WorkerProcess:
     """A worker with exactly-once support, whose Spark knows the folder of all tests as viewfs://tests/all."""
     properties = {
         "exactly.once.source.support": "enabled",
         "spark.hadoop.fs.viewfs.mounttable.tests.link./all": f"file://{tmp_path_factory.getbasetemp()}",
     }
-    worker = our_worker(tmp_path_factory.mktemp("spark-source"), broker.bootstrap, properties)
-    worker.start()
-    yield worker
-    worker.stop()
+    return module_worker(properties)
 
 
 @pytest.mark.parametrize(

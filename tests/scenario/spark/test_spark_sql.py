@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
-from tests.support.tasks.pipeline import messages, produce, records
+from tests.support.connect import JSON_VALUES, STRING, Connect, dead_letters
+from tests.support.tasks.pipeline import messages, records
 from tests.support.waiting import wait_until
 
 JSON = {
     "key.converter": STRING,
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
+    **JSON_VALUES,
 }
 SOURCE_SQL = (
     "SELECT CAST(id AS STRING) AS key, id, explode(tags) AS tag "
@@ -48,11 +47,9 @@ def test_the_record_at_fault_becomes_a_dead_letter_of_a_sink(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     name, topic, file = unique("sql-sink"), broker.create_topic(), tmp_path / "out"
-    produce(broker, topic, *(json.dumps({"id": n, "name": f"n{n}"}).encode() for n in range(500)))
+    broker.produce(topic, *(json.dumps({"id": n, "name": f"n{n}"}).encode() for n in range(500)))
     letters = broker.create_topic()
-    errors = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters,
-              "errors.deadletterqueue.topic.replication.factor": "1",
-              "errors.deadletterqueue.context.headers.enable": "true"}  # fmt: skip
+    errors = dead_letters(letters)
     query = "SELECT id, 1000 DIV (id - 77) AS q, upper(name) AS name, offset FROM records WHERE id < 400"
     config = {"connector.class": "FileStreamSink", "topics": topic, "file": str(file), **JSON, **errors, **sql(query)}
     connect.create(name, config)

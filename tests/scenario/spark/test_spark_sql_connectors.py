@@ -14,13 +14,13 @@ import pytest
 from tests.scenario.spark import sql_rows
 from tests.scenario.spark.sql_rows import PARSED, Result, Rows
 from tests.support.broker import KafkaBroker, unique
-from tests.support.connect import STRING, Connect
+from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.java.connectors import DEBEZIUM_JDBC, FILE, PREFER_FILE, plugin_path
 from tests.support.java.recipes import recipe
 from tests.support.kafka.topics import count, pairs
 from tests.support.servers.postgres import PASSWORD, USER, Postgres
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker, WorkerProcess
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1800)]
 
@@ -32,8 +32,7 @@ The last batch of Kafka's file source (2,000 lines) is not full: lines behind a 
 JAVA_FILE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 JSON = {
     "key.converter": STRING,
-    "value.converter": "org.apache.kafka.connect.json.JsonConverter",
-    "value.converter.schemas.enable": "false",
+    **JSON_VALUES,
     "value.converter.decimal.format": "NUMERIC",
 }
 TARGET = "CREATE TABLE target (id bigint PRIMARY KEY, name text, gross numeric(14, 2), later timestamp(3), shop text)"
@@ -105,9 +104,7 @@ class Rig:
 
 
 @pytest.fixture
-def rig(
-    rows: Rows, worker: Callable[..., WorkerProcess], broker: KafkaBroker, postgres: Postgres, tmp_path: Path
-) -> Rig:
+def rig(rows: Rows, worker: StartWorker, broker: KafkaBroker, postgres: Postgres, tmp_path: Path) -> Rig:
     exactly_once = {"exactly.once.source.support": "enabled", "plugin.path": plugin_path(DEBEZIUM_JDBC, FILE)}
     process = worker({**exactly_once, **PREFER_FILE})
     return Rig(rows, process, broker, postgres, tmp_path / "files", unique("sql"))
@@ -186,14 +183,6 @@ def _same(found: Iterable[Result], expected: list[Result]) -> None:
 
 
 def _fill(broker: KafkaBroker, topic: str, lines: Path) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer(
-        {"bootstrap.servers": broker.bootstrap, "linger.ms": 20, "queue.buffering.max.messages": 2_000_000}
-    )
-    with lines.open("rb") as file:
+    with lines.open("rb") as file, broker.writing() as write:
         for number, line in enumerate(file):
-            producer.produce(topic, line.rstrip(), partition=number % 2)
-            if number % 10_000 == 0:
-                producer.poll(0)
-    assert producer.flush(120) == 0
+            write(topic, line.rstrip(), partition=number % 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from tests.support.connect import STRING, Connect
 from tests.support.packages.lake_sink import committed
 from tests.support.packages.lakehouse import LakeRecipe, run_sql
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(1200)]
 
@@ -33,7 +32,7 @@ UPSERT = {"spark.mode": "upsert", "spark.key.columns": "id"}
 def test_columns_evolve_and_small_files_are_compacted(
     recipe: LakeRecipe,
     mode: dict[str, str],
-    worker: Callable[..., WorkerProcess],
+    worker: StartWorker,
     broker: KafkaBroker,
     tmp_path: Path,
 ) -> None:
@@ -76,9 +75,5 @@ def _files(recipe: LakeRecipe) -> int:
 
 
 def _send(broker: KafkaBroker, topic: str, types: dict[str, str], row: dict[str, Any]) -> None:
-    from confluent_kafka import Producer
-
     fields = [{"field": name, "type": kind, "optional": True} for name, kind in types.items()]
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    producer.produce(topic, json.dumps({"schema": {"type": "struct", "fields": fields}, "payload": row}))
-    assert producer.flush(60) == 0
+    broker.produce(topic, json.dumps({"schema": {"type": "struct", "fields": fields}, "payload": row}))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,8 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.clusters import config_write_crasher
 from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker, WorkerProcess
 
-StartWorker = Callable[..., WorkerProcess]
 Config = dict[str, str]
 PUT, PATCH, POST, DELETE = "PUT", "PATCH", "POST", "DELETE"
 NOTHING = ("NONE", 0)

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import JSON
 from tests.support.free_ports import free_port
 from tests.support.packages.debian import PackageMissing, installed, skip_unless_ci
 from tests.support.packages.installed_wheel import REPOSITORY, build
@@ -128,9 +129,8 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Image:
 def test_the_worker_of_the_image_becomes_healthy_and_ends_in_time(image: Image, broker: KafkaBroker) -> None:
     assert image.user == "10001", "a number, by which Kubernetes sees that it is not root"
     group, port = unique("container"), free_port()
-    json_ = "org.apache.kafka.connect.json.JsonConverter"
     write_properties(image.root / "etc/headrace/worker.properties", {
-        "bootstrap.servers": broker.bootstrap, "group.id": group, "key.converter": json_, "value.converter": json_,
+        "bootstrap.servers": broker.bootstrap, "group.id": group, "key.converter": JSON, "value.converter": JSON,
         "listeners": f"http://127.0.0.1:{port}", **storage_topics(group),
     })  # fmt: skip
     log = image.root / "worker.log"

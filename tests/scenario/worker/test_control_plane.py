@@ -4,7 +4,6 @@ restarts."""
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,15 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.kafka import topics
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess, our_worker
+from tests.support.workers import StartWorker
 
-StartWorker = Callable[..., WorkerProcess]
 T = "topic.creation."
 DEFAULT = {f"{T}default.partitions": "2", f"{T}default.replication.factor": "1"}
 NO_OVERRIDES = "org.apache.kafka.connect.connector.policy.NoneConnectorClientConfigOverridePolicy"
 
 
 @pytest.fixture(scope="module")
-def restricted(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+def restricted(module_worker: StartWorker, tmp_path_factory: pytest.TempPathFactory) -> Connect:
     """A worker that restricts connectors: to files of the tests, without settings for topics and clients; a config
     provider reads the same files."""
     files = str(tmp_path_factory.getbasetemp())
@@ -35,10 +33,7 @@ def restricted(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) ->
         "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
         "config.providers.file.param.allowed.paths": files,
     }
-    process = our_worker(tmp_path_factory.mktemp("restricted"), broker.bootstrap, properties)
-    process.start()
-    yield Connect(process)
-    process.stop()
+    return Connect(module_worker(properties))
 
 
 def source(file: Path, topic: str, **more: str) -> dict[str, str]:
@@ -177,15 +172,12 @@ def test_a_restart_request_in_the_config_topic_is_carried_out(
     connect: Connect, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     """The request of another worker of the cluster; the status topic shows RESTARTING until it is carried out."""
-    from confluent_kafka import Producer
-
     process, name = connect.worker, unique("c")
     keys = {f"status-connector-{name}".encode(), f"status-task-{name}-0".encode()}
     connect.source(name, _file(tmp_path), unique("t"))
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
     request = b'{"include-tasks":true,"only-failed":false}'
-    producer.produce(process.properties["config.storage.topic"], request, f"restart-connector-{name}")
-    assert producer.flush(10) == 0
+    with broker.writing() as write:
+        write(process.properties["config.storage.topic"], request, f"restart-connector-{name}")
     statuses = process.properties["status.storage.topic"]
 
     def states() -> dict[bytes, list[str]]:

@@ -7,7 +7,6 @@ import json
 import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,8 @@ from tests.support.connect import Connect
 from tests.support.free_ports import free_port
 from tests.support.servers.certificates import make_stores
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
-StartWorker = Callable[..., WorkerProcess]
 Answer = tuple[int, dict[str, str], Any]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,8 @@ import pytest
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import Connect
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker
 
-StartWorker = Callable[..., WorkerProcess]
 LIMIT = 1_048_576
 OVERHEAD = 90
 """Bytes of a request in addition to its record, at most."""

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,7 @@ from tests.support.connect import STRINGS, Connect
 from tests.support.kafka.topics import count
 from tests.support.processes import alive, children, command_line
 from tests.support.waiting import soon, wait_until
-from tests.support.workers import WorkerProcess
-
-StartWorker = Callable[..., WorkerProcess]
+from tests.support.workers import StartWorker, WorkerProcess
 
 
 def test_a_json_log_and_an_end_within_the_graceful_time(

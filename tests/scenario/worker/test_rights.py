@@ -41,7 +41,7 @@ from tests.support.herder.group_members import Participant
 from tests.support.kafka.secured_broker import ADMINISTRATOR, CONNECT, CONNECTOR, Right, SecuredBroker
 from tests.support.kafka.topics import count
 from tests.support.servers.token_endpoint import token_endpoint
-from tests.support.tasks.pipeline import produce, task_spec
+from tests.support.tasks.pipeline import task_spec
 from tests.support.tasks.python_messages import Message
 from tests.support.waiting import until, wait_until
 from tui.errors import HeadraceError
@@ -272,7 +272,7 @@ async def test_a_group_without_rights_hides_only_its_own_lag_from_the_console(se
 
 async def test_previews_require_the_read_role(secured: SecuredBroker) -> None:
     name = secured.create_topic(unique("previewed"))
-    produce(secured, name, b"sample")
+    secured.produce(name, b"sample")
     secured.grant([("TOPIC", name, "DESCRIBE")])
     own = settings(secured, "consumer")
     with pytest.raises(NotAuthorizedError, match=f"User:connect is not authorized to READ topic {name}"):

@@ -15,7 +15,6 @@ import pytest
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
-from tests.support.kafka import topics
 from tests.support.kafka.secured_broker import CONNECTOR, SecuredBroker
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
@@ -154,7 +153,7 @@ def test_offsets_of_a_sink_are_in_the_cluster_of_its_consumer(
 ) -> None:
     """The sink reads from a second cluster, without the security of the worker's cluster."""
     name, topic, connect = unique("snk"), broker.create_topic(), cluster.connect
-    topics.produce(broker.bootstrap, topic, [b"a", b"b", b"c"])
+    broker.produce(topic, b"a", b"b", b"c")
     reached = {"bootstrap.servers": broker.bootstrap, "security.protocol": "PLAINTEXT"}
     overrides = {f"{kind}.override.{key}": value for kind in kinds for key, value in reached.items()}
     connect.sink(name, str(tmp_path / "out"), topic, **overrides)

@@ -8,7 +8,7 @@ import socket
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,19 +23,15 @@ from tests.support.plugins import PLUGINS
 from tests.support.processes import alive, children, command_line, is_slot
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import soon, wait_until
-from tests.support.workers import WorkerProcess, our_worker
+from tests.support.workers import StartWorker, WorkerProcess
 
 COUNTING = "headrace_test_plugins.CountingConnector"
-StartWorker = Callable[..., WorkerProcess]
 
 
 @pytest.fixture(scope="module")
-def own_connect(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
+def own_connect(module_worker: StartWorker) -> Connect:
     """A worker whose processes, except itself, may be killed."""
-    process = our_worker(tmp_path_factory.mktemp("worker"), broker.bootstrap, {"plugin.path": PLUGINS})
-    process.start()
-    yield Connect(process)
-    process.stop()
+    return Connect(module_worker({"plugin.path": PLUGINS}))
 
 
 @pytest.fixture

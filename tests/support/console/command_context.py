@@ -1,19 +1,31 @@
-"""The context of commands in tests: parts that a test does not name have defaults."""
+"""Commands as they are typed, and their context in tests: parts that a test does not name have defaults."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from tui.client.calls import drive
 from tui.client.client import Connect
+from tui.commands.base import execute
 from tui.commands.context import CommandCluster, CommandContext, CommandFiles, CommandTerminal
+from tui.commands.result import Result
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
+from tui.script.grammar import parse
 
 
 def never(profile: Profile) -> Connect:
     raise AssertionError(f"no other cluster is needed, but {profile.label} was")
+
+
+def run_command(line: str, connect: Connect | None, profile: Profile | Callable[[], Profile], **parts: Any) -> Result:
+    """The result of a command. `parts`: of its context, as for command_context()."""
+    command = parse(line)
+    assert command is not None
+    return drive(execute(command, command_context(connect, profile, **parts)))
 
 
 def command_context(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import http.client
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from types import TracebackType
 from urllib.parse import urlsplit
+
+from tests.support.servers.loopback import Handler, LoopbackServer
 
 
 class DelayingProxy:
@@ -19,31 +21,24 @@ class DelayingProxy:
         self._send = True
         proxy = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Forwards(Handler):
             def handle_one_request(self) -> None:
                 self.raw_requestline = self.rfile.readline(65537)
                 if not self.raw_requestline or not self.parse_request():
                     self.close_connection = True
                     return
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                proxy.forward(self, body)
+                proxy.forward(self, self.body())
                 self.close_connection = True
 
-            def log_message(self, format: str, *args: object) -> None:
-                """Logs nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self._server = LoopbackServer(Forwards)
+        self.url = self._server.url
 
     def __enter__(self) -> DelayingProxy:
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._go.set()
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.close()
 
     def hold(self, method: str) -> None:
         self._held.clear()

@@ -16,16 +16,20 @@ from runtime.config.session_keys import SessionKeySettings
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.group import GroupSnapshot, GroupWorkerInfo
 from runtime.herder.group.session_keys import SessionKeys
+from runtime.herder.internal_requests import InternalRequests
 from runtime.rest.app import application
 from runtime.rest.forwarding.forwarding import Forwarding, SharedStores
 from runtime.rest.forwarding.peers import Peers
 from runtime.rest.forwarding.request_copies import RequestCopies
 from runtime.rest.forwarding.worker_clients import WorkerClients
 from runtime.rest.http.server import RestServer
+from runtime.rest.internal import InternalHandlers
+from runtime.rest.resource import Resource
 from runtime.rest.security.callers import SignedCallers
 from runtime.rest.security.security import protection, tls
 from runtime.rest.security.tls import client_context
 from runtime.storage.configs import ConfigStore
+from tests.support.herder.herder_rig import HerderRig
 from tests.support.herder.memory_logs import TestLogs, topic
 from tests.support.herder.scripted_group import ScriptedGroup
 
@@ -112,6 +116,15 @@ async def worker_group(
             await worker.client.aclose()
             await worker.clients.close()
             await worker.server.close()
+
+
+async def serve_internal(leader: ServingWorker, rig: HerderRig) -> None:
+    """The leader serves Connect's internal requests with this herder."""
+    handlers = InternalHandlers(InternalRequests(rig.herder, rig.configs, rig.connectors, rig.fencing), leader.keys)
+    await leader.serve([
+        Route("/connectors/{name}/tasks", Resource(post=handlers.signed(handlers.task_configs))),
+        Route("/connectors/{name}/fence", Resource(put=handlers.signed(handlers.fence))),
+    ])  # fmt: skip
 
 
 async def share_key(source: ServingWorker, target: ServingWorker) -> None:

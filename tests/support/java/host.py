@@ -221,9 +221,9 @@ def probe(name: str) -> JavaClass:
     return JavaClass(f"probe.{name}", folder, [f"{folder}/"])
 
 
-def sink_record(value: str, offset: int = 5) -> SinkRecord:
+def sink_record(value: str) -> SinkRecord:
     """A record of the topic t."""
-    return SinkRecord("t", 0, None, None, None, value, offset, 1000)
+    return SinkRecord("t", 0, None, None, None, value, 5, 1000)
 
 
 class FileSource(JavaSourceTask):

@@ -312,9 +312,9 @@ class JavaSlots:
         wait_until(lambda: self.is_running(name) or State.FAILED in self.states(name), 120, f"{name} runs")
         assert State.FAILED not in self.states(name), self.heard.trace(TaskId(name, 0))
 
-    def wait_epoch(self, name: str, epoch: int) -> None:
-        """Waits until a task has been started this often, and runs."""
-        wait_until(lambda: self.epoch(name) == epoch, 120, f"{name} is started again")
+    def wait_restarted(self, name: str) -> None:
+        """Waits until a task has been started a second time, and runs."""
+        wait_until(lambda: self.epoch(name) == 2, 120, f"{name} is started again")
         self.wait_running(name)
 
     def lost(self, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Readers and writers of whole topics."""
+"""Readers of whole topics."""
 
 from __future__ import annotations
 
@@ -112,13 +112,3 @@ def _end(consumer: Any, partition: Any) -> int:
 def committed_end(bootstrap: str, topic: str) -> int:
     """The offset up to which consumers with `read_committed` read a topic of one partition (last stable offset)."""
     return TopicEnds(bootstrap, topic).committed()
-
-
-def produce(bootstrap: str, topic: str, values: Sequence[bytes]) -> None:
-    """Writes records without keys; returns when they are acknowledged."""
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": bootstrap, "log_level": 0})
-    for value in values:
-        producer.produce(topic, value)
-    assert producer.flush(60) == 0

@@ -165,6 +165,22 @@ class Postgres:
         url = f"jdbc:postgresql://127.0.0.1:{self.port}/{database}"
         return {"connection.url": url, "connection.user": USER, "connection.password": PASSWORD}
 
+    def cdc_config(self, database: str) -> dict[str, str]:
+        """The same for connectors that read the log."""
+        return {
+            "database.hostname": "127.0.0.1", "database.port": str(self.port), "database.user": USER,
+            "database.password": PASSWORD, "database.dbname": database,
+        }  # fmt: skip
+
+    def drop_slot(self, slot: str, database: str) -> None:
+        """Drops a slot of a database, once no connector uses it: it keeps the log of all databases."""
+        of_name = "FROM pg_replication_slots WHERE slot_name = %s"
+        drop, left = f"SELECT pg_drop_replication_slot(slot_name) {of_name} AND NOT active", f"SELECT 1 {of_name}"
+        wait_until(
+            lambda: self.execute(drop, slot, database=database) or not self.execute(left, slot, database=database),
+            30, "the slot is dropped", every=0.2,
+        )  # fmt: skip
+
     def _command(self, program: str, *arguments: str) -> list[str]:
         """As root the program runs as postgres, and is killed if this process dies, which changing the user prevents
         otherwise."""

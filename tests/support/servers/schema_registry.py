@@ -6,11 +6,11 @@ from __future__ import annotations
 import base64
 import json
 import ssl
-import threading
 import uuid
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, unquote
+
+from tests.support.servers.loopback import Handler, LoopbackServer
 
 
 def guid_of(number: int) -> str:
@@ -24,7 +24,7 @@ def _entry(body: dict[str, Any]) -> dict[str, Any]:
     return {"schema": body["schema"], "references": body.get("references") or [], **named}
 
 
-class StubRegistry:
+class StubRegistry(LoopbackServer):
     """Schemas by id, and versions by subject. `refuse`: subjects that refuse new schemas; `down`: answer 503."""
 
     def __init__(self, user: str = "", password: str = "", tls: ssl.SSLContext | None = None) -> None:
@@ -35,15 +35,7 @@ class StubRegistry:
         self.refuse: set[str] = set()
         self.down = False
         self.wanted = f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}" if user else None
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        if tls is not None:
-            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self._server.server_port}"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(self._handler(), tls)
 
     def add(self, subject: str, schema: Any, references: list[dict[str, Any]] | None = None, kind: str = "AVRO") -> int:
         """Registers a schema for a subject as another client would; returns the schema's id."""
@@ -87,12 +79,12 @@ class StubRegistry:
     def _ids(self, number: int) -> dict[str, Any]:
         return {"id": number, "guid": guid_of(number)}
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
+    def _handler(self) -> type[Handler]:
         registry = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Answers(Handler):
             def _serve(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                body = self.body()
                 registry.requests.append(f"{self.command} {self.path}")
                 if registry.wanted is not None and self.headers.get("Authorization") != registry.wanted:
                     found: tuple[int, Any] = (401, {"error_code": 40101, "message": "Unauthorized"})
@@ -101,14 +93,8 @@ class StubRegistry:
                     registry.query = dict(parse_qsl(self.path.partition("?")[2]))
                     found = registry.answer(self.command, path, json.loads(body or b"null"))
                 text = found[1] if isinstance(found[1], bytes) else json.dumps(found[1]).encode()
-                self.send_response(found[0])
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text)
+                self.respond(found[0], text)
 
             do_GET = do_POST = _serve
 
-            def log_message(self, format: str, *args: Any) -> None:
-                """Logs nothing."""
-
-        return Handler
+        return Answers

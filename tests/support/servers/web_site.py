@@ -9,11 +9,11 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing, contextmanager
 from typing import Any
 
 from tests.support.packages.debian import PackageMissing, installed, skip_unless_ci
+from tests.support.servers.loopback import Handler, LoopbackServer
 
 _PAGE = """<!doctype html><title>site</title><body><script>
 (async () => {{
@@ -27,7 +27,7 @@ _PAGE = """<!doctype html><title>site</title><body><script>
 </script></body>"""
 
 
-class WebSite:
+class WebSite(LoopbackServer):
     """Serves a page with this script at any path. The script calls `await attempt(NAME, ACT)`; the results are reported
     to the site when it ends."""
 
@@ -36,43 +36,23 @@ class WebSite:
         self.report: dict[str, Any] = {}
         self.reported = threading.Event()
 
-        class Handler(BaseHTTPRequestHandler):
+        class Answers(Handler):
             def do_GET(self) -> None:
-                self.answer(page)
+                self.respond(200, page, "text/html")
 
             def do_POST(self) -> None:
-                site.report = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                self.answer(b"")
+                site.report = json.loads(self.body())
+                self.respond(200, kind="text/html")
                 site.reported.set()
 
-            def answer(self, body: bytes) -> None:
-                self.send_response(200)
-                self.send_header("Content-Type", "text/html")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_: Any) -> None: ...
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.port = self._server.server_port
-
-    @contextmanager
-    def served(self) -> Iterator[None]:
-        thread = threading.Thread(target=self._server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            self._server.shutdown()
-            self._server.server_close()
+        super().__init__(Answers)
 
 
-def visit(site: WebSite, host: str, within: float = 60.0) -> dict[str, Any]:
+def visit(site: WebSite, host: str) -> dict[str, Any]:
     """What the page reports when the browser visits the site under this host name, which the browser resolves to
     loopback like every other name. Skips the test where chromium cannot be installed."""
-    with site.served(), _browser(f"http://{host}:{site.port}/"):
-        assert site.reported.wait(within), "the page did not report"
+    with closing(site), _browser(f"http://{host}:{site.port}/"):
+        assert site.reported.wait(60), "the page did not report"
     return site.report
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from runtime.kafka.clients import kafka_python
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.kafka import topics
-from tests.support.waiting import allowed
 
 SOURCE = "runtime.connectors.file_source:FileStreamSourceTask"
 SINK = "runtime.connectors.file_sink:FileStreamSinkTask"
@@ -32,14 +32,24 @@ def task_spec(kind: str, task_class: str, config: dict[str, str], **more: Any) -
     return TaskSpec(task=0, epoch=1, type=kind, task_class=task_class, config=config, **fields)
 
 
-def file_source(broker: KafkaBroker, file: Path, topic: str, **more: Any) -> TaskSpec:
-    """A source that follows `file`; its offsets topic is created unless given."""
+def source_task(broker: KafkaBroker, task_class: str, config: dict[str, str], **more: Any) -> TaskSpec:
+    """A source; its offsets topic is created unless given."""
     offsets_topic = more.pop("offsets_topic", None) or broker.create_topic(unique("offsets"), 1)
-    config = {"file": str(file), "topic": topic, **more.pop("config", {})}
     producer = {"bootstrap.servers": broker.bootstrap}
-    return task_spec(
-        "source", more.pop("task_class", SOURCE), config, producer=producer, offsets_topic=offsets_topic, **more
-    )
+    return task_spec("source", task_class, config, producer=producer, offsets_topic=offsets_topic, **more)
+
+
+def exactly_once(spec: TaskSpec, **more: Any) -> TaskSpec:
+    """The source with transactions."""
+    name = f"group-{spec.connector}-{spec.task}"
+    producer = {**spec.producer, "transactional.id": name}
+    return replace(spec, producer=producer, producer_shared=False, transactional_id=name, **more)
+
+
+def file_source(broker: KafkaBroker, file: Path, topic: str, **more: Any) -> TaskSpec:
+    """A source that follows `file`."""
+    config = {"file": str(file), "topic": topic, **more.pop("config", {})}
+    return source_task(broker, more.pop("task_class", SOURCE), config, **more)
 
 
 def file_sink(broker: KafkaBroker, file: Path, *topics: str, **more: Any) -> TaskSpec:
@@ -77,12 +87,3 @@ def group_offsets(broker: KafkaBroker, spec: TaskSpec) -> dict[tuple[str, int], 
     """Committed offsets of a sink's group. (librdkafka's own request crashes while the coordinator loads.)"""
     group = spec.consumer["group.id"]
     return kafka_python.ask({"bootstrap.servers": broker.bootstrap}, group, kafka_python.committed(group), 20) or {}
-
-
-def produce(broker: KafkaBroker, topic: str, *values: bytes | None, partition: int = 0) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for value in values:
-        producer.produce(topic, value, partition=partition)
-    assert producer.flush(allowed(20)) == 0

@@ -10,7 +10,7 @@ from runtime.api.data.record import SourceRecord
 from runtime.api.errors import RetriableError
 from runtime.api.task import Offset, Partition
 from runtime.connectors.postgres.connector import PostgresCdcSourceTask
-from tests.support.servers.postgres import PASSWORD, USER, Postgres
+from tests.support.servers.postgres import Postgres
 from tests.support.waiting import wait_until
 
 _numbers = count(1)
@@ -43,11 +43,7 @@ class Database:
         """A configuration; names in `more` have underscores in place of dots."""
         keys = {name.replace("_", "."): value for name, value in more.items()}
         return {
-            "database.hostname": "127.0.0.1",
-            "database.port": str(self.server.port),
-            "database.user": USER,
-            "database.password": PASSWORD,
-            "database.dbname": self.name,
+            **self.server.cdc_config(self.name),
             "topic.prefix": self.name,
             "status.update.interval.ms": "100",
             "retriable.restart.connector.wait.ms": "100",

@@ -135,11 +135,8 @@ async def test_read_only_refuses_and_leaving_keeps_the_text(cluster: Cluster, na
     assert config_of(cluster, name)["tasks.max"] == "1"
 
 
-async def test_values_are_hidden_by_the_definitions_of_all_plugins(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for kind in ("CONFIG", "STATE"):
-        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))
+@pytest.mark.usefixtures("own_folders")
+async def test_values_are_hidden_by_the_definitions_of_all_plugins() -> None:
     refused = {"transforms": "t", "transforms.t.type": "x.Refused", "transforms.t.field": "4711"}
     added = {"transforms": "t,u", "transforms.u.type": "x.T", "transforms.u.pin": "4711", "transforms.u.field": "here"}
     one, now = listed("a", config=refused), listed("a", config={**refused, **added})

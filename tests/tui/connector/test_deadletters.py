@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from tests.support import connect
 from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import JSON_VALUES
 from tests.support.console.console import console
 from tests.support.console.script_console import Console, ScriptResult
 from tests.support.kafka.topics import values
@@ -21,26 +23,15 @@ from tui.dead_letters.letters import PREFIX, DeadLetter
 from tui.errors import HeadraceError
 from tui.topics import reader
 
-JSON = "org.apache.kafka.connect.json.JsonConverter"
-
 
 def dead_letters(cluster: Cluster, broker: KafkaBroker, records: list[bytes]) -> tuple[str, str, DeadLetterTopic]:
     """A topic of records, some of which are not JSON, a sink that reads them as JSON, and its dead letter topic."""
-    from confluent_kafka import Producer
-
     topic = unique("letters")
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for number, record in enumerate(records):
-        producer.produce(topic, record, key=f"k{number}".encode(), headers=[("own", b"\x00\xff")])
-    producer.flush(30)
-    config = {"value.converter": JSON, "value.converter.schemas.enable": "false", "errors.tolerance": "all"}
-    dead = {"topic.name": f"{topic}-dead", "topic.replication.factor": "1", "context.headers.enable": "true"}
-    config |= {f"errors.deadletterqueue.{key}": value for key, value in dead.items()}
-    return (
-        cluster.sink(topic, **config),
-        topic,
-        DeadLetterTopic(f"{topic}-dead", {"bootstrap.servers": broker.bootstrap}),
-    )
+    with broker.writing() as write:
+        for number, record in enumerate(records):
+            write(topic, record, key=f"k{number}", headers=[("own", b"\x00\xff")])
+    name = cluster.sink(topic, **JSON_VALUES, **connect.dead_letters(f"{topic}-dead"))
+    return name, topic, DeadLetterTopic(f"{topic}-dead", {"bootstrap.servers": broker.bootstrap})
 
 
 def count(letters: DeadLetterTopic) -> int:
@@ -152,18 +143,16 @@ def dead_letters_as_commands(headrace: Console, name: str, broker: KafkaBroker, 
 
 def letters_of_another_connector(run: Callable[..., ScriptResult], name: str, broker: KafkaBroker, topic: str) -> None:
     """Sinks can share a dead letter topic: letters of others are left out unless they are requested."""
-    from confluent_kafka import Producer
-
     own = run(f"get deadletters {name} -o name").out.split()
-    producer, places = Producer({"bootstrap.servers": broker.bootstrap}), []
+    places: list[str] = []
     headers = {"connector.name": b"other-sink", "topic": topic.encode(), "partition": b"0", "offset": b"0"}
-    producer.produce(
-        f"{topic}-dead",
-        b"of the other",
-        headers=[(PREFIX + key, value) for key, value in headers.items()],
-        on_delivery=lambda _, message: places.append(f"{message.partition()}@{message.offset()}"),
-    )
-    producer.flush(30)
+    with broker.writing() as write:
+        write(
+            f"{topic}-dead",
+            b"of the other",
+            headers=[(PREFIX + key, value) for key, value in headers.items()],
+            on_delivery=lambda _, message: places.append(f"{message.partition()}@{message.offset()}"),
+        )
     (place,) = places
     listed = run(f"get deadletters {name} -o name")
     assert listed.out.split() == own

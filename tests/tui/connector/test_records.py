@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from confluent_kafka import Producer
-
 from tests.support.broker import KafkaBroker
 from tests.support.console.console import Console, console
 from tests.support.kafka import topics
@@ -18,11 +16,10 @@ from tui.screens.topics.topics_screen import TopicsScreen
 def filled(broker: KafkaBroker, partitions: int = 2, count: int = 600) -> str:
     """A topic of JSON records `{"n": …}`, in turn on each partition."""
     topic = broker.create_topic(partitions=partitions)
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for number in range(count):
-        at = 1_700_000_000_000 + number * 1000
-        producer.produce(topic, f'{{"n": {number}}}', f"key-{number}", number % partitions, timestamp=at)
-    assert producer.flush(30) == 0
+    with broker.writing() as write:
+        for number in range(count):
+            at = 1_700_000_000_000 + number * 1000
+            write(topic, f'{{"n": {number}}}', f"key-{number}", number % partitions, timestamp=at)
     wait_until(lambda: topics.count(broker.bootstrap, topic) == count, 30, f"{count} records in {topic}")
     return topic
 
@@ -89,10 +86,9 @@ async def test_the_window_is_bounded(cluster: Cluster, broker: KafkaBroker) -> N
 
 async def test_two_records_are_compared(cluster: Cluster, broker: KafkaBroker) -> None:
     topic = broker.create_topic()
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for key, value in (("a", '{"n": 1, "s": [1, 3]}'), ("b", "{}"), ("a", '{"s": [1, 2, 3], "n": 2}')):
-        producer.produce(topic, value, key)
-    assert producer.flush(30) == 0
+    with broker.writing() as write:
+        for key, value in (("a", '{"n": 1, "s": [1, 3]}'), ("b", "{}"), ("a", '{"s": [1, 2, 3], "n": 2}')):
+            write(topic, value, key)
     async with console(cluster.url, 100, 30, bootstrap=broker.bootstrap) as seen:
         await seen.until(lambda: seen.home.services, "the screen")
         seen.home.post_message(OpenRecords(topic))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,13 +13,9 @@ from tui.screens.base.dialog import Dialog
 from tui.screens.services.operations import Operation, Phase
 from tui.widgets.bars import KeyBar
 
+pytestmark = pytest.mark.usefixtures("own_folders")
+
 RESTART = ("POST", "/connectors/orders/tasks/1/restart")
-
-
-@pytest.fixture(autouse=True)
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def orders(*states: str, connector: str = "RUNNING") -> dict[str, Any]:

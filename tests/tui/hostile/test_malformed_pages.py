@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +9,8 @@ import pytest
 from tests.support.console.console import Console, console
 from tests.support.servers.stub_worker import LIST, Raw, listed, stub_worker
 from tui.screens.connector.pages import PAGES
+
+pytestmark = pytest.mark.usefixtures("own_folders")
 
 FAULT = "internal error"
 ROOT = {"version": "4.3.0", "commit": "headrace-1", "kafka_cluster_id": "k"}
@@ -20,12 +21,6 @@ SHAPES: dict[str, Any] = {
                              "lag": {"records": 1e300}, "age_ms": -(10**30)}], "expires_at": 10**30},
     "deep": Raw(b"[" * 100_000),
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 async def healthy(seen: Console) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,14 +11,10 @@ from tests.support.servers.stub_worker import LIST, Raw, StubWorker, listed, stu
 from tui.screens.operations.bulk_screen import BulkScreen
 from tui.screens.tasks.failures_screen import FailuresScreen
 
+pytestmark = pytest.mark.usefixtures("own_folders")
+
 DISK = "a.b.ConnectException: Exiting\nCaused by: java.io.IOException: disk full at offset {}"
 TOPIC = "a.b.ConfigException: no topic"
-
-
-@pytest.fixture(autouse=True)
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def entry(name: str, *traces: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.broker import KafkaBroker
+from tests.support.connect import JSON
 from tests.support.console.console import console
 from tests.support.console.console_transports import InMemory
 from tests.support.waiting import wait_until
@@ -89,7 +90,7 @@ async def test_no_progress_column_on_apaches_worker(cluster: Cluster) -> None:
 
 async def test_the_overview_of_a_headrace_worker(ours: Cluster) -> None:
     source = ours.source()
-    tolerant = {"value.converter": "org.apache.kafka.connect.json.JsonConverter", "errors.tolerance": "all"}
+    tolerant = {"value.converter": JSON, "errors.tolerance": "all"}
     sink = ours.sink(source, "tolerant", **tolerant)
     ours.wait(sink, "RUNNING 1/1")
     ours.wait_offset(sink)

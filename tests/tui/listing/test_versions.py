@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.support.console.console import console
@@ -11,13 +9,9 @@ from tests.support.console.recorded_worker import RecordedWorker
 from tests.support.servers.stub_worker import LIST, stub_worker
 from tui.widgets.bars import KeyBar
 
+pytestmark = pytest.mark.usefixtures("own_folders")
+
 NEEDS = "needs Connect 3.5; this is 3.4.1"
-
-
-@pytest.fixture(autouse=True)
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 async def test_keys_that_the_version_lacks_are_grey_and_give_the_reason() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +12,9 @@ from tui.screens.base.banner import Banner
 from tui.screens.base.pane import Note
 from tui.screens.services.operations import Phase
 
+pytestmark = pytest.mark.usefixtures("own_folders")
+
 DETAIL = "/connectors/one/offsets?detail=true"
-
-
-@pytest.fixture(autouse=True)
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def at(*positions: int) -> Any:

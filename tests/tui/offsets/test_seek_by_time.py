@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer
 
 from tests.support.broker import KafkaBroker
 from tests.support.console.delaying_proxy import DelayingProxy
@@ -24,22 +22,19 @@ from tui.contexts.profiles import Profile
 HOURS = 3600_000  # milliseconds
 
 
-@pytest.fixture(params=["connect_url", "our_connect_url"])
-def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
-    one = Cluster(request.getfixturevalue(request.param), tmp_path)
-    yield one
-    one.close()
+@pytest.fixture
+def cluster(each_cluster: Cluster) -> Cluster:
+    return each_cluster
 
 
 @pytest.fixture
 def sink(cluster: Cluster, broker: KafkaBroker) -> str:
     """A stopped file sink at the end of a topic: five records of two hours ago, five of now."""
     topic = broker.create_topic()
-    producer = Producer({"bootstrap.servers": broker.bootstrap, "log_level": 0})
     now = int(time.time() * 1000)
-    for number in range(10):
-        producer.produce(topic, str(number).encode(), timestamp=now - 2 * HOURS if number < 5 else now)
-    assert producer.flush(30) == 0
+    with broker.writing() as write:
+        for number in range(10):
+            write(topic, str(number), timestamp=now - 2 * HOURS if number < 5 else now)
     name = cluster.sink(topic, "back")
     cluster.wait(name, "RUNNING 1/1")
     wait_until(lambda: (cluster.folder / f"{name}.out").read_text().count("\n") == 10, 60, "all ten records to be read")

@@ -26,12 +26,7 @@ from tui.screens.home import command_history
 from tui.screens.listing.filtering import complete
 from tui.screens.offsets.set_by_time import SetByTimeDialog
 
-
-@pytest.fixture(autouse=True)
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("own_folders")
 
 
 def test_filters_complete_from_existing_connectors() -> None:
@@ -55,8 +50,8 @@ def test_secrets_are_not_kept(tmp_path: Path) -> None:
     assert command_history.load(path) == []
 
 
-async def test_screen_commands_and_contexts_complete(folders: Path) -> None:
-    ContextsFile(folders / "config" / "headrace" / "contexts.toml").put(Profile(NO_CLUSTER, "berlin"))
+async def test_screen_commands_and_contexts_complete(own_folders: Path) -> None:
+    ContextsFile(own_folders / "config" / "headrace" / "contexts.toml").put(Profile(NO_CLUSTER, "berlin"))
     async with console(NO_CLUSTER) as seen:
         await detach_store(seen)
         update(seen, connector("berta"))
@@ -179,7 +174,7 @@ async def test_keys_of_the_position_field_are_processed_in_order(seen_before: tu
         assert chosen[0] is not None and chosen[0].changes[0].after == {"kafka_offset": len(moments.asked) + 1}
 
 
-async def test_table_cells_of_results_are_not_folded(folders: Path) -> None:
+async def test_table_cells_of_results_are_not_folded(own_folders: Path) -> None:
     """Optional columns are omitted if they do not fit; the others scroll horizontally."""
     columns = ("NAME", "STATE", "WORKER")
     rows = tuple((f"connector-{n}" * 4, "RUNNING", "worker " * 4) for n in range(3))

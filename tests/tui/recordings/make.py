@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import JSON
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, java_worker
 from tui.client.calls import ApiCall
@@ -28,7 +29,6 @@ from tui.wire.recording import RecordingTransport
 
 HERE = Path(__file__).parent
 STRING = "org.apache.kafka.connect.storage.StringConverter"
-JSON = "org.apache.kafka.connect.json.JsonConverter"
 SHOWN_AS = "http://connect-1.example:8083"
 PARTS = ("", "/status", "/config", "/tasks", "/topics", "/offsets")
 
@@ -90,15 +90,6 @@ def hostile(topic: str) -> dict[str, tuple[str, dict[str, str]]]:
     }
 
 
-def produce(bootstrap: str, topic: str) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": bootstrap})
-    for number in range(1200):
-        producer.produce(topic, f"order {number}".encode(), partition=number % 3)
-    producer.flush(30)
-
-
 def create_all(worker: WorkerProcess, wanted: Mapping[str, tuple[str, dict[str, str]]]) -> None:
     for name, (_, config) in wanted.items():
         code, answer = worker.request("POST", "/connectors", {"name": name, "config": config})
@@ -156,7 +147,9 @@ def main(bootstrap: str) -> None:
 def _one(broker: KafkaBroker, folder: Path, file: Path, story: Callable[[str], Mapping[str, Any]]) -> None:
     topic = unique("java-orders")
     broker.create_topic(topic, 3)
-    produce(broker.bootstrap, topic)
+    with broker.writing() as write:
+        for number in range(1200):
+            write(topic, f"order {number}", partition=number % 3)
     worker = java_worker(folder, broker.bootstrap, {})
     worker.start()
     wanted = story(topic)

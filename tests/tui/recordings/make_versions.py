@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.broker import KafkaBroker
+from tests.support.connect import JSON
 from tests.support.java.connect_versions import VERSIONS, connect_worker
 from tests.support.waiting import wait_until
 from tui.client.calls import drive
@@ -28,7 +29,6 @@ from tui.wire.recording import RecordingTransport
 
 HERE = Path(__file__).parent / "versions"
 STRING = "org.apache.kafka.connect.storage.StringConverter"
-JSON = "org.apache.kafka.connect.json.JsonConverter"
 SHOWN_AS = "http://connect.example:8083"
 SOURCE, SINK = "org.apache.kafka.connect.file.FileStreamSourceConnector", "FileStreamSink"
 LINES, COPY, BROKEN, PAUSED, NEW = "lines", "copy", "broken", "paused", "new"

@@ -41,11 +41,9 @@ def url() -> Iterator[str]:
 
 
 @pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def state(own_folders: Path) -> Path:
     """The folder of the console's own files."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path / "state"
+    return own_folders / "state"
 
 
 def kept(state: Path) -> list[Path]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.support.console.terminal import Terminal
@@ -12,11 +9,9 @@ from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 
 
-@pytest.fixture(params=["connect_url", "our_connect_url"])
-def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
-    one = Cluster(request.getfixturevalue(request.param), tmp_path)
-    yield one
-    one.close()
+@pytest.fixture
+def cluster(each_cluster: Cluster) -> Cluster:
+    return each_cluster
 
 
 @pytest.fixture

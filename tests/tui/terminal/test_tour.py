@@ -20,11 +20,9 @@ from tui.contexts.profiles import Profile
 WRONG, RIGHT = "json.JsonConverter", "storage.StringConverter"
 
 
-@pytest.fixture(params=["connect_url", "our_connect_url"])
-def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
-    one = Cluster(request.getfixturevalue(request.param), tmp_path)
-    yield one
-    one.close()
+@pytest.fixture
+def cluster(each_cluster: Cluster) -> Cluster:
+    return each_cluster
 
 
 def test_find_a_failure_read_the_trace_fix_it_and_restart(cluster: Cluster) -> None:
@@ -74,12 +72,9 @@ def contexts(cluster: Cluster, other: Cluster, broker: KafkaBroker) -> Iterator[
 
 
 def produce(broker: KafkaBroker, topic: str, count: int, word: str, hours_ago: float) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for number in range(count):
-        producer.produce(topic, f"{word} {number}", timestamp=int((time.time() - hours_ago * 3600) * 1000))
-    producer.flush(30)
+    with broker.writing() as write:
+        for number in range(count):
+            write(topic, f"{word} {number}", timestamp=int((time.time() - hours_ago * 3600) * 1000))
 
 
 @pytest.mark.usefixtures("contexts")

@@ -12,8 +12,8 @@ from tui.screens.listing.ordering import ListOrder
 from tui.widgets.grid import Grid
 
 if TYPE_CHECKING:
+    from tui.screens.listing.menus import ViewChoice
     from tui.screens.listing.views import View
-    from tui.screens.listing.views_menu import ViewChoice
 
 
 class ListAndPage(HomeBase):
@@ -34,7 +34,7 @@ class ListAndPage(HomeBase):
             self.sort(self.connector_list.order.then(by))
 
     def action_sort(self) -> None:
-        from tui.screens.listing.sort_menu import SortMenu
+        from tui.screens.listing.menus import SortMenu
 
         self.app.push_screen(
             SortMenu(self.connector_list.order), lambda order: self.sort(order) if order is not None else None
@@ -48,7 +48,7 @@ class ListAndPage(HomeBase):
     def action_views(self) -> None:
         """Shows a saved view, saves the present one, or removes one."""
         from tui.screens.listing import views
-        from tui.screens.listing.views_menu import ViewsMenu
+        from tui.screens.listing.menus import ViewsMenu
 
         known = views.load(self.profile.label)
         present = views.View(self.filter_text, self.connector_list.order)

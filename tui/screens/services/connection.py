@@ -14,7 +14,7 @@ from tui.commands.context import CommandContext
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
 from tui.wire.loop_json import loads
-from tui.wire.observed import ObservedTransport
+from tui.wire.wrapper import ObservedTransport
 
 
 class ClusterConnection:

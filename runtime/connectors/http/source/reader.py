@@ -23,8 +23,7 @@ from runtime.connectors.http.source.config import (
 )
 from runtime.connectors.http.source.inference import SCHEMA_LEVEL, Inference
 from runtime.connectors.http.source.level import Level
-from runtime.connectors.http.source.missing_parents import MissingParents
-from runtime.connectors.http.source.parent_fields import ParentFields
+from runtime.connectors.http.source.parents import MissingParents, ParentFields
 from runtime.connectors.http.source.positions import StreamPositions
 from runtime.connectors.http.source.requests import Reply, StreamRequests
 from runtime.connectors.http.source.server_clock import ServerClock

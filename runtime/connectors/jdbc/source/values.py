@@ -95,7 +95,6 @@ _PYTHON: dict[Kind, Convert] = {
     Kind.FLOAT32: float,
     Kind.FLOAT64: float,
 }
-_TEXTUAL = frozenset({Kind.TEXT, Kind.UUID, Kind.JSON, Kind.OTHER})
 _CAST = frozenset({Kind.UUID, Kind.JSON, Kind.OTHER})
 
 

@@ -16,6 +16,7 @@ Changes are merged in the same way: the transaction is a MERGE, and its file has
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,7 +25,22 @@ from runtime.engine.driver.session.merge_turns import in_turn
 from runtime.engine.driver.session.spark_errors import described, spark_errors
 from runtime.engine.driver.session.staging import Ranges, StagedFiles
 from runtime.engine.driver.session.table_names import identifier, name_parts, quoted
-from runtime.engine.driver.session.wider_types import is_wider
+
+_ORDERED = (("tinyint", "smallint", "int", "bigint"), ("float", "double"))
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+
+
+def is_wider(kind: str, other: str) -> bool:
+    """Whether a type, by its name in SQL, holds all numbers of another one and more."""
+    for names in _ORDERED:
+        if kind in names and other in names:
+            return names.index(kind) > names.index(other)
+    first, second = _DECIMAL.fullmatch(kind), _DECIMAL.fullmatch(other)
+    if first is None or second is None or kind == other:
+        return False
+    (precision, scale), (other_precision, other_scale) = map(int, first.groups()), map(int, second.groups())
+    return scale >= other_scale and precision - scale >= other_precision - other_scale
+
 
 _log = logging.getLogger(__name__)
 

@@ -19,10 +19,10 @@ class NotAQueryError(Exception):
     """The text is a statement with effects, or would start programs."""
 
 
-def check_query(session: Any, sql: str, key: str = "spark.sql", view: str = "record") -> str:
-    """The query without a semicolon at its end. NotAQueryError, or Spark's ParseException. Executes nothing. `key` and
-    `view` are named in errors."""
-    parse(session, sql, key, view)
+def check_query(session: Any, sql: str, view: str = "record") -> str:
+    """The query without a semicolon at its end. NotAQueryError, which names `view`, or Spark's ParseException. Executes
+    nothing."""
+    parse(session, sql, "spark.sql", view)
     return without_semicolon(sql)
 
 

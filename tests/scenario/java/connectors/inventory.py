@@ -41,10 +41,7 @@ class Inventory:
         config = recipe(
             "PostgresConnector",
             **{
-                "database.port": str(self.server.port),
-                "database.user": USER,
-                "database.password": PASSWORD,
-                "database.dbname": self.database,
+                **self.server.cdc_config(self.database),
                 "topic.prefix": self.name,
                 "slot.name": self.name.replace("-", "_"),
                 "publication.name": self.name.replace("-", "_"),
@@ -112,12 +109,4 @@ def new_inventory(connect: Connect, broker: KafkaBroker, postgres: Postgres, row
     finally:
         for name in connect.ask("GET", "/connectors"):
             connect.ask("DELETE", f"/connectors/{name}")
-        _drop_slot(made)
-
-
-def _drop_slot(inventory: Inventory) -> None:
-    """A slot keeps the log of all databases of the server."""
-    slot = inventory.name.replace("-", "_")
-    query = "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = %s AND NOT active"
-    found = "SELECT 1 FROM pg_replication_slots WHERE slot_name = %s"
-    wait_until(lambda: inventory.execute(query, slot) or not inventory.execute(found, slot), 20, every=0.2)
+        postgres.drop_slot(made.name.replace("-", "_"), database)

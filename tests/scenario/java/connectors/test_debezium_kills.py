@@ -6,7 +6,6 @@ import json
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
 
@@ -19,7 +18,7 @@ from tests.support.kafka.committed import committed
 from tests.support.processes import children
 from tests.support.servers.postgres import Postgres
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker, WorkerProcess
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
 
@@ -29,9 +28,7 @@ _ALL = _CHANGES * (len(_VICTIMS) + 1)
 
 
 @pytest.mark.parametrize("exactly_once", [False, True], ids=["at least once", "exactly once"])
-def test_no_change_is_lost(
-    exactly_once: bool, worker: Callable[..., WorkerProcess], broker: KafkaBroker, postgres: Postgres
-) -> None:
+def test_no_change_is_lost(exactly_once: bool, worker: StartWorker, broker: KafkaBroker, postgres: Postgres) -> None:
     """Each change arrives; with exactly-once support, once for consumers with read_committed."""
     support = {"exactly.once.source.support": "enabled"} if exactly_once else {}
     process = worker({"plugin.path": plugin_path(DEBEZIUM_POSTGRES), **support})

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,20 +15,15 @@ from tests.support.connect import Connect
 from tests.support.java.iceberg import IcebergTable, iceberg_plugin
 from tests.support.java.recipes import recipe
 from tests.support.java.slots import jvms_of
-from tests.support.kafka.topics import produce
 from tests.support.waiting import wait_until
-from tests.support.workers import our_worker
+from tests.support.workers import StartWorker
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(400)]
 
 
 @pytest.fixture(scope="module")
-def worker(broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connect]:
-    folder = tmp_path_factory.mktemp("iceberg")
-    process = our_worker(folder, broker.bootstrap, {"plugin.path": str(iceberg_plugin())})
-    process.start(180)
-    yield Connect(process)
-    process.stop()
+def worker(module_worker: StartWorker) -> Connect:
+    return Connect(module_worker({"plugin.path": str(iceberg_plugin())}, timeout=180))
 
 
 def test_its_use_of_the_workers_context_is_reported(worker: Connect) -> None:
@@ -58,7 +52,7 @@ def _rows(numbers: range) -> list[bytes]:
 def test_rows_are_committed_on_a_quiet_topic(worker: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
     """All records arrive before the first commit interval ends: the sink learns of it only in later, empty puts."""
     topic, table = broker.create_topic(unique("rows")), IcebergTable(tmp_path, "shop.items")
-    produce(broker.bootstrap, topic, _rows(range(500)))
+    broker.produce(topic, *_rows(range(500)))
     name = _start(worker, broker, topic, tmp_path)
     wait_until(lambda: table.total == 500, 90, every=0.3)
     assert sorted(table.column("id")) == list(range(500))
@@ -70,7 +64,7 @@ def test_rows_are_written_once_though_slots_are_killed(worker: Connect, broker: 
     topic, table = broker.create_topic(unique("rows")), IcebergTable(tmp_path, "shop.items")
     name, sent = _start(worker, broker, topic, tmp_path), 0
     for _ in range(3):
-        produce(broker.bootstrap, topic, _rows(range(sent, sent + 300)))
+        broker.produce(topic, *_rows(range(sent, sent + 300)))
         sent += 300
         committed = table.total
         wait_until(lambda: table.total > committed, 90, every=0.3)  # noqa: B023

@@ -13,7 +13,6 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import STRINGS, Connect
 from tests.support.java.journal import SINK, Journal
 from tests.support.java.recipes import recipe
-from tests.support.tasks.pipeline import produce
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -39,15 +38,15 @@ def sink(connect: Connect, tmp_path: Path) -> Iterator[Callable[..., Journal]]:
         connect.ask("DELETE", f"/connectors/{name}")
 
 
-def _follows(journal: Journal, calls: str, task: int = 0) -> None:
-    """Waits until the last calls of a task match this pattern."""
-    wait_until(lambda: re.search(f"(^|\n){calls}$", journal.calls(task)), 30, f"{calls!r} in {journal.calls(task)}")
+def _follows(journal: Journal, calls: str) -> None:
+    """Waits until the last calls of the task 0 match this pattern."""
+    wait_until(lambda: re.search(f"(^|\n){calls}$", journal.calls(0)), 30, f"{calls!r} in {journal.calls(0)}")
 
 
 def _causes(broker: KafkaBroker, topic: str, record: bytes, seen: Callable[[], object]) -> None:
     """Sends a record until the calls that it causes are seen: they differ if it arrives when a commit is due."""
     for _ in range(10):
-        produce(broker, topic, record)
+        broker.produce(topic, record)
         with suppress(AssertionError):
             wait_until(seen, 3)
             return
@@ -69,9 +68,9 @@ def test_a_quiet_sink_is_called_before_each_commit(broker: KafkaBroker, sink: Ca
 def test_a_sink_resumes_its_partitions_in_an_empty_put(broker: KafkaBroker, sink: Callable[..., Journal]) -> None:
     topic = broker.create_topic()
     journal = sink(topic)
-    produce(broker, topic, b"pause")
+    broker.produce(topic, b"pause")
     _follows(journal, f"put 1\n(preCommit\n)?({_EMPTY})+")
-    produce(broker, topic, b"record")
+    broker.produce(topic, b"record")
     _follows(journal, f"put 1\n(preCommit\n)?({_EMPTY})+(put 1\n)(preCommit\n)?({_EMPTY})+")
 
 
@@ -80,7 +79,7 @@ def test_timeouts_of_a_sink(broker: KafkaBroker, sink: Callable[..., Journal]) -
     topic = broker.create_topic()
     journal = sink(topic)
     _causes(broker, topic, b"timeout 50", lambda: f"put 1\nput 0\n{_EMPTY}" in journal.calls())
-    produce(broker, topic, b"timeout 0")
+    broker.produce(topic, b"timeout 0")
     _follows(journal, f"(put 0\n)?put 0\npreCommit\nput 1\n(preCommit\n)?({_EMPTY})+")
 
 
@@ -116,7 +115,7 @@ def test_kafkas_file_sink_on_a_quiet_topic(connect: Connect, broker: KafkaBroker
     connect.create(sink, recipe("FileStreamSinkConnector", file=str(written), topics=topic))
     wait_until(lambda: str(connect.logs(sink)).count("Flushing output stream") > 2, 60)
     connect.ask("PUT", f"/admin/loggers/{logger}", {"level": "INFO"})
-    produce(broker, topic, b"a line")
+    broker.produce(topic, b"a line")
     wait_until(lambda: written.read_text() == "a line\n", 30)
     connect.wait(sink, "RUNNING", ["RUNNING"])
     connect.ask("DELETE", f"/connectors/{sink}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from tests.support.connect import STRINGS, Connect
 from tests.support.java.connectors import FILE, PREFER_FILE, plugin_path
 from tests.support.java.slots import is_jvm, jvms_of, slots_of
 from tests.support.waiting import wait_until
-from tests.support.workers import WorkerProcess
+from tests.support.workers import StartWorker, WorkerProcess
 
 _CLASS = "org.apache.kafka.connect.file.FileStream"
 _FILLER = "abcdefghij" * 9
@@ -35,7 +35,7 @@ _KILLS = 10
     ],
 )
 def test_no_line_is_lost(
-    victims: Sequence[str], lines: int, worker: Callable[..., WorkerProcess], broker: KafkaBroker, tmp_path: Path
+    victims: Sequence[str], lines: int, worker: StartWorker, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     process = worker({"plugin.path": plugin_path(FILE), "headrace.slots": "2", **PREFER_FILE})
     connect, source, sink, topic = Connect(process), unique("source"), unique("sink"), broker.create_topic()

@@ -61,12 +61,9 @@ def test_topics_and_groups_are_mirrored(mirrored: Connect, broker: KafkaBroker, 
 
 
 def _produce(broker: KafkaBroker, topic: str) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for number in range(_RECORDS):
-        producer.produce(topic, f"value {number}", f"key {number}", headers=[("h", b"x")])
-    assert producer.flush(20) == 0
+    with broker.writing() as write:
+        for number in range(_RECORDS):
+            write(topic, f"value {number}", f"key {number}", headers=[("h", b"x")])
 
 
 def _wait_for_records(broker: KafkaBroker, topic: str, records: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import Connect
 from tests.support.java.recipes import recipe
-from tests.support.kafka.topics import pairs, produce
+from tests.support.kafka.topics import pairs
 from tests.support.servers.mongo import mongo_server
 from tests.support.waiting import wait_until
 
@@ -41,7 +41,7 @@ def test_the_connectors_are_listed_and_validate_their_connection(connect: Connec
 def test_documents_are_written_and_read_again(connect: Connect, broker: KafkaBroker, server: str) -> None:
     topic, sink, source = broker.create_topic(unique("rows")), unique("sink"), unique("source")
     copied = broker.create_topic(f"{source}.shop.items")
-    produce(broker.bootstrap, topic, [json.dumps({"n": number}).encode() for number in range(_ROWS)])
+    broker.produce(topic, *(json.dumps({"n": number}) for number in range(_ROWS)))
     connect.create(sink, recipe("MongoSinkConnector", **{"topics": topic, "connection.uri": server}))
     connect.wait(sink, "RUNNING", ["RUNNING"])
     wait_until(lambda: [o["offset"]["kafka_offset"] for o in connect.offsets(sink)] == [_ROWS], 40, every=0.3)

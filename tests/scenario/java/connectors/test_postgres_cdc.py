@@ -18,7 +18,7 @@ from tests.support.java.slots import is_jvm
 from tests.support.kafka.topics import count, messages
 from tests.support.process_usage import usage
 from tests.support.processes import children, is_slot
-from tests.support.servers.postgres import PASSWORD, USER, Postgres
+from tests.support.servers.postgres import Postgres
 from tests.support.tasks.cdc_comparison import MODES, Event, comparable, record
 from tests.support.tasks.cdc_tables import CHANGES, TABLES
 from tests.support.waiting import wait_until
@@ -47,8 +47,7 @@ class Pair:
         name = name or unique("pair")
         slot = name.replace("-", "_")
         self.connect.create(name, {
-            "connector.class": cls, "database.hostname": "127.0.0.1", "database.port": str(self.server.port),
-            "database.user": USER, "database.password": PASSWORD, "database.dbname": self.database,
+            "connector.class": cls, **self.server.cdc_config(self.database),
             "topic.prefix": prefix, "plugin.name": "pgoutput", "slot.name": slot, "publication.name": slot,
             "poll.interval.ms": "100", **_JSON, **more,
         })  # fmt: skip
@@ -71,11 +70,9 @@ class Pair:
         }
 
     def remove(self, name: str) -> None:
-        """Deletes a connector and its slot, which keeps the log of all databases."""
+        """Deletes a connector and its slot."""
         self.connect.ask("DELETE", f"/connectors/{name}")
-        slots = f"FROM pg_replication_slots WHERE slot_name = '{name.replace('-', '_')}'"
-        drop, left = f"SELECT pg_drop_replication_slot(slot_name) {slots} AND NOT active", f"SELECT 1 {slots}"
-        wait_until(lambda: self.execute(drop) or not self.execute(left), 30, "the slot is dropped", every=0.2)
+        self.server.drop_slot(name.replace("-", "_"), self.database)
 
 
 def _comparable(message: Any, prefix: str) -> Event:

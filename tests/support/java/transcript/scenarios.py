@@ -9,7 +9,6 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.java.transcript.chain import SINK, SOURCE, chain
 from tests.support.java.transcript.sides import Side, exceptions, wait_for
 from tests.support.java.transcript.writer import read
-from tests.support.tasks.pipeline import produce
 from tests.support.waiting import wait_until
 
 _ORDERS = {"plain": 1, "report": 1, "pause": 1, "timeout": 1, "rewind": 2, "next": 1, "retry": 2, "last": 1}
@@ -39,7 +38,7 @@ def sink(side: Side, broker: KafkaBroker) -> list[str]:
     )  # fmt: skip
     expected = 0
     for order, count in _ORDERS.items():
-        produce(broker, topic, order.encode())
+        broker.produce(topic, order.encode())
         expected += count
         wait_for(transcript, "task", "put ", expected)
         if order == "retry":

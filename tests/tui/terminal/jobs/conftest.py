@@ -10,13 +10,11 @@ import pytest
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.console.counted_terminal import CountedTerminal
-from tests.support.kafka.topics import produce
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 
-JSON = "org.apache.kafka.connect.json.JsonConverter"
 HERE = ("--context", "here")
 OURS, APACHE = "our_connect_url", pytest.param("connect_url", marks=pytest.mark.soak)
 
@@ -48,7 +46,7 @@ class JobCluster(Cluster):
 
     def sink_of_five(self, broker: KafkaBroker) -> None:
         topic = unique("jobs")
-        produce(broker.bootstrap, topic, [b"1", b"2", b"3", b"4", b"5"])
+        broker.produce(topic, b"1", b"2", b"3", b"4", b"5")
         self.sink_at(5, topic)
 
     def repaired_sink(self) -> None:
@@ -67,11 +65,9 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[JobClust
 
 
 @pytest.fixture(autouse=True)
-def contexts(cluster: Cluster, broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ContextsFile:
+def contexts(cluster: Cluster, broker: KafkaBroker, own_folders: Path) -> ContextsFile:
     """Folders of the test, with the current context `here`."""
-    for kind in ("CONFIG", "STATE"):
-        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
-    file = ContextsFile(tmp_path / "config" / "headrace" / "contexts.toml")
+    file = ContextsFile(own_folders / "config" / "headrace" / "contexts.toml")
     file.put(Profile(cluster.url, "here", bootstrap=broker.bootstrap))
     file.use("here")
     return file

@@ -5,25 +5,19 @@ from __future__ import annotations
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import JSON_VALUES, dead_letters
 from tests.support.console.counted_terminal import job
-from tests.support.kafka.topics import count, produce, values
+from tests.support.kafka.topics import count, values
 from tests.support.waiting import wait_until
-from tests.tui.terminal.jobs.conftest import HERE, JSON, JobCluster, select
+from tests.tui.terminal.jobs.conftest import HERE, JobCluster, select
 
 
 @pytest.mark.soak
 def test_dead_letters(cluster: JobCluster, broker: KafkaBroker) -> None:
     topic = unique("jobs")
-    produce(broker.bootstrap, topic, [b"{}", b"no json", b"neither"])
+    broker.produce(topic, b"{}", b"no json", b"neither")
     cluster.file_source(cluster.beside)
-    cluster.file_sink(topic, **{
-        "value.converter": JSON,
-        "value.converter.schemas.enable": "false",
-        "errors.tolerance": "all",
-        "errors.deadletterqueue.topic.name": f"{topic}-dead",
-        "errors.deadletterqueue.topic.replication.factor": "1",
-        "errors.deadletterqueue.context.headers.enable": "true",
-    })  # fmt: skip
+    cluster.file_sink(topic, **JSON_VALUES, **dead_letters(f"{topic}-dead"))
     wait_until(lambda: count(broker.bootstrap, f"{topic}-dead") == 2, 60, "dead letters", every=0.2)
     with job("dead letters", *HERE) as terminal:
         select(terminal, cluster)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import JSON
 from tests.support.console.counted_terminal import PAGE, check, job
-from tests.support.kafka.topics import produce
-from tests.tui.terminal.jobs.conftest import HERE, JSON, JobCluster
+from tests.tui.terminal.jobs.conftest import HERE, JobCluster
 
 SCRIPT = "headrace -c 'restart failures -y'"
 
@@ -21,7 +21,7 @@ SCRIPT = "headrace -c 'restart failures -y'"
 @pytest.mark.soak
 def test_find(cluster: JobCluster, broker: KafkaBroker) -> None:
     topic = unique("jobs")
-    produce(broker.bootstrap, topic, [b"no json"])
+    broker.produce(topic, b"no json")
     cluster.file_source(cluster.beside)
     cluster.file_sink(topic, **{"value.converter": JSON})
     cluster.wait_failed(cluster.name)

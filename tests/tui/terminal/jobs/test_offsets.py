@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 import pytest
-from confluent_kafka import Producer
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.console.counted_terminal import job
@@ -16,10 +15,9 @@ from tests.tui.terminal.jobs.conftest import HERE, OURS, JobCluster, select
 @pytest.mark.soak
 def test_rewind(cluster: JobCluster, broker: KafkaBroker) -> None:
     topic, now = unique("jobs"), int(time.time() * 1000)
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for number in range(50):
-        producer.produce(topic, str(number), timestamp=now - (7200_000 if number < 30 else 1800_000))
-    assert producer.flush(30) == 0
+    with broker.writing() as write:
+        for number in range(50):
+            write(topic, str(number), timestamp=now - (7200_000 if number < 30 else 1800_000))
     cluster.sink_at(50, topic)
     with job("rewind", *HERE) as terminal:
         select(terminal, cluster)

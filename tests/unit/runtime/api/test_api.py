@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import runtime.api
-from runtime.api import Offset, SourceConnector, SourceRecord, SourceTask, Transformation
+from runtime.api import SourceConnector, SourceRecord, SourceTask, Transformation
 from runtime.plugins.registry import PluginRegistry
+from tests.support.tasks.task_contexts import TaskSourceContext
 
 PAGE = Path(runtime.api.__path__[0]).parents[1] / "docs" / "plugins.md"
 INTERNAL = ("java_compat", "literals", "java_text", "class_names")
@@ -76,7 +76,7 @@ def test_the_example_runs(example: Path) -> None:
     connector.start({"topic": "numbers", "limit": "2"})
     task = connector.task_class()
     assert isinstance(task, SourceTask)
-    task.context = _Context()
+    task.context = TaskSourceContext()
     task.start(connector.task_configs(1)[0])
     records = list(task.poll() or ())
     assert [record.source_offset for record in records] == [{"n": 1}, {"n": 2}]
@@ -96,25 +96,3 @@ def test_the_examples_pass_strict_type_checks(example: Path, async_example: Path
         [*command, str(example), str(async_example)], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-class _Offsets:
-    def offset(self, partition: object) -> None:
-        return None
-
-    def offsets(self, partitions: Sequence[object]) -> list[Offset | None]:
-        return [None for _ in partitions]
-
-
-class _Context:
-    offsets = _Offsets()
-    transactions = None
-
-    def __init__(self) -> None:
-        self.configs: dict[str, str] = {}
-
-    def wake(self) -> None: ...
-
-    def add_offsets(self, offsets: object) -> None: ...
-
-    def request_commit(self) -> None: ...

@@ -3,43 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from runtime.api import Offset
 from runtime.api.errors import ConfigError, ConnectError
 from runtime.connectors.file_source import FileStreamSourceConnector, FileStreamSourceTask
-
-
-class _Offsets:
-    def __init__(self, offset: dict[str, Any] | None) -> None:
-        self._offset = offset
-
-    def offset(self, partition: Mapping[str, Any]) -> dict[str, Any] | None:
-        return self._offset
-
-    def offsets(self, partitions: Sequence[Mapping[str, Any]]) -> list[Offset | None]:
-        return [self._offset for _ in partitions]
-
-
-class _Context:
-    transactions = None
-
-    def __init__(self, offset: dict[str, Any] | None) -> None:
-        self.configs: dict[str, str] = {}
-        self.offsets = _Offsets(offset)
-
-    def wake(self) -> None:
-        pass
-
-    def add_offsets(self, offsets: object) -> None:
-        pass
-
-    def request_commit(self) -> None:
-        pass
+from tests.support.tasks.task_contexts import StoredOffsets, started
 
 
 class Follower:
@@ -47,9 +19,11 @@ class Follower:
 
     def __init__(self, path: Path, position: int | None = None, /, **config: str) -> None:
         self.now = 0.0
-        self.task = FileStreamSourceTask(clock=lambda: self.now)
-        self.task.context = _Context(None if position is None else {"position": position})
-        self.task.start({"file": str(path), "topic": "t", **config})
+        offsets = (
+            StoredOffsets() if position is None else StoredOffsets([({"filename": str(path)}, {"position": position})])
+        )
+        task = FileStreamSourceTask(clock=lambda: self.now)
+        self.task = started(task, {"file": str(path), "topic": "t", **config}, offsets)
 
     def read(self) -> list[tuple[str, int]]:
         """The lines that can be read now."""

@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from runtime.host.port import ConnectorInfo, HostError
 from runtime.host.settings import HostSettings
 from runtime.system.scheduling import Delay
 from tests.support.engine.starvation import Starved
+from tests.support.herder.recording_listener import RecordingListener
 from tests.support.processes import freeze
 from tests.support.waiting import soon, wait_until
 
@@ -84,43 +85,11 @@ class BareSink(SinkConnector):
 '''
 
 
-class RecordingListener:
-    """A HostListener that records reports."""
-
-    def __init__(self) -> None:
-        self.reconfigured: list[str] = []
-        self.failed: dict[str, str] = {}
-        self.lost: dict[str, str] = {}
-        self.metrics: dict[str, Sequence[Sequence[Any]]] = {}
-        self.changed = asyncio.Event()
-
-    def reconfigure(self, connector: str) -> None:
-        self.reconfigured.append(connector)
-        self.changed.set()
-
-    def connector_failed(self, connector: str, trace: str) -> None:
-        self.failed[connector] = trace
-        self.changed.set()
-
-    def connector_metrics(self, connector: str, metrics: Sequence[Sequence[Any]]) -> None:
-        self.metrics[connector] = metrics
-        self.changed.set()
-
-    def connectors_lost(self, connectors: Sequence[str], reason: str) -> None:
-        self.lost |= dict.fromkeys(connectors, reason)
-        self.changed.set()
-
-    async def connector_offsets(self, connector: str, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
-        numbers = [json.loads(partition)["p"] for partition in partitions]
-        if min(numbers) < 0:
-            raise ConnectionError("Kafka does not answer")
-        return [{"of": connector, "n": number} if number else None for number in numbers]
-
-    async def until(self, condition: Callable[[], bool]) -> None:
-        async with asyncio.timeout(30):
-            while not condition():
-                await self.changed.wait()
-                self.changed.clear()
+def committed(connector: str, partition: str) -> dict[str, Any] | None:
+    number = json.loads(partition)["p"]
+    if number < 0:
+        raise ConnectionError("Kafka does not answer")
+    return {"of": connector, "n": number} if number else None
 
 
 Start = Callable[..., Awaitable[tuple[PluginHostClient, RecordingListener]]]
@@ -137,7 +106,7 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
         stop_within: float = STOP_TIMEOUT,
         delay: type[Delay] = Delay,
     ) -> tuple[PluginHostClient, RecordingListener]:
-        heard = RecordingListener()
+        heard = RecordingListener(committed)
         settings = HostSettings(plugin_path=(str(tmp_path),))
         host = PluginHostClient(
             replace(settings, call_timeout=answer_within),
@@ -466,7 +435,7 @@ async def test_output_of_plugins_is_scrubbed(tmp_path: Path, caplog: pytest.LogC
     (tmp_path / "odd_plugins.py").write_text(PLUGINS)
     host = PluginHostClient(
         HostSettings(plugin_path=(str(tmp_path),)),
-        RecordingListener(),
+        RecordingListener(committed),
         scrub=lambda text: text.replace("hello", "[hidden]"),
     )
     await host.start()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from runtime.api.errors import ConfigError
 from runtime.host.environment_hosts import EnvironmentHosts
 from runtime.host.port import HostError, UnknownPluginError
 from runtime.host.settings import HostSettings
+from tests.support.herder.recording_listener import RecordingListener
 from tests.support.packages.wheels import build_wheel
 from tests.support.waiting import wait_until
 
@@ -50,19 +51,6 @@ def _environment(folder: Path, version: str) -> None:
     build_wheel(folder, "hr_lib", version, {"hr_lib.py": f"VERSION = '{version}'"})
 
 
-class Silent:
-    def reconfigure(self, connector: str) -> None: ...
-
-    def connector_failed(self, connector: str, trace: str) -> None: ...
-
-    def connector_metrics(self, connector: str, metrics: Sequence[Sequence[Any]]) -> None: ...
-
-    def connectors_lost(self, connectors: Sequence[str], reason: str) -> None: ...
-
-    async def connector_offsets(self, connector: str, partitions: Sequence[object]) -> list[None]:
-        return [None for _ in partitions]
-
-
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -75,7 +63,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 async def hosts(folder: Path) -> AsyncIterator[EnvironmentHosts]:
-    found = EnvironmentHosts(HostSettings(plugin_path=(str(folder),)), Silent(), idle_timeout=0.4)
+    found = EnvironmentHosts(HostSettings(plugin_path=(str(folder),)), RecordingListener(), idle_timeout=0.4)
     await found.start()
     yield found
     await found.close()
@@ -138,7 +126,7 @@ async def test_conflicts_of_plugins_are_logged_once(folder: Path, caplog: pytest
     """Neither by the hosts nor again by a reload."""
     text = CONNECTOR.format(name="JdbcSource", imports="", key="x", version="1", lib="'none'")
     (folder / "hr_jdbc.py").write_text(text.replace("JdbcSourceSink", "JdbcSinkConnector"))
-    hosts = EnvironmentHosts(HostSettings(plugin_path=(str(folder),)), Silent())
+    hosts = EnvironmentHosts(HostSettings(plugin_path=(str(folder),)), RecordingListener())
     await hosts.start()
     try:
         assert (await hosts.resolve("JdbcSink")).targets["connector.class"].startswith("runtime.")

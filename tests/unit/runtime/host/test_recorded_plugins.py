@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from runtime.definitions import invalid_message
 from runtime.host.client import PluginHostClient
 from runtime.host.port import HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
+from tests.support.herder.recording_listener import RecordingListener
 
 RECORDING = Path(__file__).parents[3] / "contract" / "parity" / "reference-public-eos-disabled.json"
 ELSEWHERE = {"no config", "null config", "empty object", "name in config differs"}
@@ -37,22 +38,9 @@ def comparable(found: Any) -> Any:
     return "<version>" if found == CONNECT_VERSION else found
 
 
-class Silent:
-    def reconfigure(self, connector: str) -> None: ...
-
-    def connector_failed(self, connector: str, trace: str) -> None: ...
-
-    def connector_metrics(self, connector: str, metrics: Sequence[Sequence[Any]]) -> None: ...
-
-    def connectors_lost(self, connectors: Sequence[str], reason: str) -> None: ...
-
-    async def connector_offsets(self, connector: str, partitions: Sequence[str]) -> list[None]:
-        return [None for _ in partitions]
-
-
 @pytest.fixture
 async def host() -> AsyncIterator[PluginHostClient]:
-    host = PluginHostClient(HostSettings(), Silent())
+    host = PluginHostClient(HostSettings(), RecordingListener())
     await host.start()
     yield host
     await host.close()

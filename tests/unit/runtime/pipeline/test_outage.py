@@ -21,10 +21,8 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedBroker]:
     """A broker that these tests kill, and start again."""
-    broker = EmbeddedBroker(tmp_path_factory.mktemp("outage"))
-    broker.start()
-    yield broker
-    broker.stop()
+    with EmbeddedBroker(tmp_path_factory.mktemp("outage")).started() as broker:
+        yield broker
 
 
 def wait_until_records_queue(source: RunningTask) -> None:

@@ -26,7 +26,6 @@ from tests.support.tasks.pipeline import (
     file_source,
     group_offsets,
     messages,
-    produce,
     records,
     source_offsets,
 )
@@ -95,7 +94,7 @@ def source(broker: KafkaBroker, folder: Path, limit: RateLimit) -> TaskSpec:
 
 def sink(broker: KafkaBroker, folder: Path, limit: RateLimit) -> TaskSpec:
     topic = broker.create_topic()
-    produce(broker, topic, *lines())
+    broker.produce(topic, *lines())
     return replace(file_sink(broker, folder / "out.txt", topic), limit=limit)
 
 
@@ -208,7 +207,7 @@ def test_the_lag_of_a_throttled_sink_follows_the_ends_of_its_partitions(broker: 
     spec = sink(broker, tmp_path, RateLimit(records=20))
     task = RunningTask(spec)
     wait_until(lambda: (task.runner.meter.lag or 0) > LINES // 2, 20)
-    produce(broker, spec.topics[0], *lines())
+    broker.produce(spec.topics[0], *lines())
     wait_until(lambda: (task.runner.meter.lag or 0) > LINES * 3 // 2, 20)
     task.stop(QUICK)
 
@@ -217,7 +216,7 @@ def test_a_throttled_sink_takes_part_in_rebalances_pauses_and_stops(broker: Kafk
     """One record in a hundred seconds: the task waits nearly all the time."""
     topic = broker.create_topic(partitions=2)
     for partition in (0, 1):
-        produce(broker, topic, *lines(500), partition=partition)
+        broker.produce(topic, *lines(500), partition=partition)
     group, slow = unique("connect-g"), RateLimit(records=0.01)
     specs = [replace(file_sink(broker, tmp_path / f"{n}.txt", topic, group=group), limit=slow) for n in (0, 1)]
     specs = [replace(spec, consumer={**spec.consumer, "heartbeat.interval.ms": 300}) for spec in specs]

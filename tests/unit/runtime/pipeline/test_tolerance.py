@@ -16,6 +16,7 @@ from runtime.api.task import SinkTask, SourceTask
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
+from tests.support.connect import dead_letters
 from tests.support.kafka.topics import count
 from tests.support.tasks.pipeline import file_sink, group_offsets, messages, task_spec
 from tests.support.tasks.slot_host import RunningTask
@@ -29,13 +30,7 @@ CONTEXT = ["topic", "partition", "offset", "connector.name", "task.id", "stage",
 
 
 def _tolerant(letters: str, **more: str) -> dict[str, str]:
-    return {
-        "errors.tolerance": "all",
-        "errors.deadletterqueue.topic.name": letters,
-        "errors.deadletterqueue.topic.replication.factor": "1",
-        "errors.deadletterqueue.context.headers.enable": "true",
-        **more,
-    }
+    return {**dead_letters(letters), **more}
 
 
 def _sink(broker: KafkaBroker, file: Path, topic: str, config: dict[str, str], **more: Any) -> TaskSpec:
@@ -61,14 +56,11 @@ def _broken(number: int) -> tuple[bytes | None, bytes, str | None]:
 
 
 def test_ten_thousand_records_of_which_seven_percent_are_broken(broker: KafkaBroker, tmp_path: Path) -> None:
-    from confluent_kafka import Producer
-
     topic, letters, copy = broker.create_topic(), unique("letters"), tmp_path / "out.txt"
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
     sent = [_broken(number) for number in range(10_000)]
-    for key, value, _ in sent:
-        producer.produce(topic, value, key, headers=[("own", b"1")], partition=0)
-    assert producer.flush(30) == 0
+    with broker.writing() as write:
+        for key, value, _ in sent:
+            write(topic, value, key, headers=[("own", b"1")], partition=0)
     config = _tolerant(
         letters,
         transforms="c",
@@ -107,7 +99,7 @@ def test_ten_thousand_records_of_which_seven_percent_are_broken(broker: KafkaBro
 
 def test_without_tolerance_the_record_is_dead_lettered_and_the_task_fails(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, letters = broker.create_topic(), broker.create_topic()
-    _produce(broker, topic, b'"good"', b"{")
+    broker.produce(topic, b'"good"', b"{")
     spec = _sink(broker, tmp_path / "out.txt", topic, _tolerant(letters, **{"errors.tolerance": "none"}))
     task = RunningTask(spec)
     wait_until(lambda: State.FAILED in task.host.states)
@@ -151,7 +143,7 @@ class Picky(SinkTask):
 
 def test_a_sink_reports_errant_records(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, letters = broker.create_topic(), broker.create_topic()
-    _produce(broker, topic, b'"good"', b'"bad"', b'"good"')
+    broker.produce(topic, b'"good"', b'"bad"', b'"good"')
     config = _tolerant(letters, transforms="r", **{
         "transforms.r.type": "RegexRouter", "transforms.r.regex": ".*", "transforms.r.replacement": "elsewhere",
     })  # fmt: skip
@@ -205,12 +197,3 @@ def test_a_source_skips_a_failed_record_or_fails_at_it(broker: KafkaBroker, tole
     else:
         assert task.host.states == [State.RUNNING, State.FAILED]
         assert (values, offset) == ([b'{"m":1}'], b'{"o":0}')
-
-
-def _produce(broker: KafkaBroker, topic: str, *values: bytes) -> None:
-    from confluent_kafka import Producer
-
-    producer = Producer({"bootstrap.servers": broker.bootstrap})
-    for value in values:
-        producer.produce(topic, value, partition=0)
-    assert producer.flush(20) == 0

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import http.server
-import threading
 from collections.abc import Iterator
 
 import pytest
 
 from runtime.api.errors import ConfigError
 from runtime.system.http_client import proxied_client
+from tests.support.servers.loopback import Handler, serving
 
 
-class _Answers(http.server.BaseHTTPRequestHandler):
+class _Answers(Handler):
     def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(self.path.encode())
-
-    def log_message(self, format: str, *args: object) -> None:
-        return
+        self.respond(200, self.path.encode())
 
 
 @pytest.fixture
@@ -28,10 +22,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as listening:
-        threading.Thread(target=listening.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{listening.server_address[1]}"
-        listening.shutdown()
+    with serving(_Answers) as listening:
+        yield listening.url
 
 
 def test_other_machines_are_reached_through_the_proxy_and_this_one_without(

@@ -18,13 +18,12 @@ from tests.support.waiting import wait_until
 SECONDS = 10.0
 
 
-def seconds_until_over(share: float, step: float = 1.0) -> float:
-    """When a limit of SECONDS ends, for processes that wait for a processor for this part of the time, with a look
-    each `step` seconds."""
+def seconds_until_over(share: float) -> float:
+    """When a limit of SECONDS ends, for processes that wait for a processor for this part of the time."""
     clock = Clock()
     limit = RunLimit(SECONDS, (), clock, lambda pids: Starved(pids, clock, share))
     while not limit.over():
-        clock.now += step
+        clock.now += 1
     return clock.now
 
 

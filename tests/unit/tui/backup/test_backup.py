@@ -11,15 +11,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.console.command_context import command_context
+from tests.support.console.command_context import run_command
 from tests.support.console.console_transports import InMemory
-from tui.client.calls import ApiCall, drive
+from tui.client.calls import ApiCall
 from tui.client.client import Connect
-from tui.commands.base import execute
 from tui.commands.result import Result
 from tui.contexts.profiles import Profile
 from tui.errors import BadRequest, Conflict, HeadraceError, NotFound, ServerError, TimedOut, Unreachable, UsageError
-from tui.script.grammar import parse
 
 Json = Any
 SOURCE = {"partition": {"filename": "/in"}, "offset": {"position": 14}}
@@ -112,20 +110,16 @@ def filled() -> MemoryCluster:
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-
+def run(own_folders: Path) -> Any:
     def run(line: str, cluster: MemoryCluster, said: list[str] | None = None, answer: bool = True) -> Result:
-        command, profile = parse(line), Profile(cluster.url, "memory")
-        assert command is not None
-        context = command_context(
+        return run_command(
+            line,
             Connect(cluster),
-            profile,
+            Profile(cluster.url, "memory"),
             read=lambda path: Path(path).read_text(),
             report=(said if said is not None else []).append,
             confirm=lambda question: answer,
         )
-        return drive(execute(command, context))
 
     return run
 

@@ -22,6 +22,8 @@ from tui.errors import HeadraceError, NotFound
 from tui.script.grammar import parse
 from tui.script.output import render
 
+pytestmark = pytest.mark.usefixtures("own_folders")
+
 SINK = {"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": 5}}
 KEY = {"name": "file", "type": "STRING", "required": True, "order_in_group": 1, "documentation": "a", "group": "g"}
 SIDE = {"topic": "t", "value": 1}
@@ -128,11 +130,7 @@ def run(line: str, transport: Answering, folder: Path) -> str:
     command = parse(line)
     assert command is not None
     profile = Profile("http://memory:8083", "memory")
-    context = command_context(
-        Connect(transport),
-        profile,
-        profiles=ContextsFile(folder / "contexts.toml"),
-    )
+    context = command_context(Connect(transport), profile, profiles=ContextsFile(folder / "contexts.toml"))
     result = drive(execute(command, context))
     return render(result, command.output or "table") + render(result, "json")
 
@@ -147,11 +145,6 @@ def mutants(value: Any) -> Iterator[Any]:
             yield changed
         if isinstance(value, dict):
             yield {name: part for name, part in value.items() if name != key}
-
-
-@pytest.fixture(autouse=True)
-def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
 
 
 @pytest.mark.parametrize("line", LINES)

@@ -8,15 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.console.command_context import command_context
+from tests.support.console.command_context import run_command
 from tests.support.console.console_transports import InMemory
-from tui.client.calls import ApiCall, drive
+from tui.client.calls import ApiCall
 from tui.client.client import Connect
-from tui.commands.base import execute
 from tui.commands.result import Result
 from tui.contexts.profiles import Profile
 from tui.errors import NotFound, ServerError
-from tui.script.grammar import parse
 
 
 class Answering(InMemory):
@@ -33,14 +31,8 @@ class Answering(InMemory):
 
 
 def run(line: str, answers: dict[str, Any], reported: list[str] | None = None) -> Result:
-    command, profile = parse(line), Profile("http://memory:8083", "memory")
-    assert command is not None
-    context = command_context(
-        Connect(Answering(answers)),
-        profile,
-        report=(reported if reported is not None else []).append,
-    )
-    return drive(execute(command, context))
+    profile, report = Profile("http://memory:8083", "memory"), (reported if reported is not None else []).append
+    return run_command(line, Connect(Answering(answers)), profile, report=report)
 
 
 def sink(position: int) -> Any:

@@ -21,6 +21,8 @@ from tui.offsets.pending_changes import ChangeStep, PendingChange
 from tui.offsets.plan import OffsetPlan
 from tui.script.grammar import parse
 
+pytestmark = pytest.mark.usefixtures("own_folders")
+
 SOURCE = {"partition": {"f": "x"}, "offset": {"p": 5}}
 SINK = {"partition": {"kafka_topic": "t", "kafka_partition": 0}, "offset": {"kafka_offset": 5}}
 CONFIG = {"name": "a", "connector.class": "x.Y", "tasks.max": "1"}
@@ -84,11 +86,6 @@ class Cluster(InMemory):
 
 def _errors(config: Any) -> list[str]:
     return [] if (config or {}).get("tasks.max", "1").isdecimal() else ["Invalid value for tasks.max"]
-
-
-@pytest.fixture(autouse=True)
-def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def wanted(entry: Any) -> Any:

@@ -7,14 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.console.command_context import command_context
-from tui.client.calls import drive
-from tui.commands.base import execute
+from tests.support.console.command_context import run_command
 from tui.commands.result import Result
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, UsageError
-from tui.script.grammar import parse
 from tui.script.output import render
 from tui.user_files import read_text
 
@@ -25,14 +22,10 @@ def profiles(tmp_path: Path) -> ContextsFile:
 
 
 def run(profiles: ContextsFile, line: str) -> Result:
-    command = parse(line)
-    assert command is not None
-
     def current() -> Profile:
         return profiles.get(profiles.load().current)
 
-    context = command_context(None, current, profiles=profiles, read=read_text)
-    return drive(execute(command, context))
+    return run_command(line, None, current, profiles=profiles, read=read_text)
 
 
 def test_all_settings_of_a_context(profiles: ContextsFile) -> None:
@@ -126,17 +119,8 @@ def test_removal_asks_and_refuses_the_context_on_the_screen(profiles: ContextsFi
         return False
 
     def typed(line: str) -> Result:
-        command = parse(line)
-        assert command is not None
         here = profiles.get("here")
-        context = command_context(
-            None,
-            here,
-            profiles=profiles,
-            confirm=say_no,
-            screen_profile="here",
-        )
-        return drive(execute(command, context))
+        return run_command(line, None, here, profiles=profiles, confirm=say_no, screen_profile="here")
 
     with pytest.raises(HeadraceError, match="not confirmed"):
         typed("config remove-context there")

@@ -7,18 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.support.console.command_context import command_context
+from tests.support.console.command_context import run_command
 from tests.unit.tui.scripted import Scripted, expanded, status
-from tui.client.calls import drive
 from tui.client.client import Connect
-from tui.commands.base import execute
 from tui.commands.context import CommandTerminal
 from tui.commands.offsets.changing import announce
 from tui.commands.result import Result
 from tui.contexts.profiles import Profile
 from tui.errors import NotFound
 from tui.offsets.plan import OffsetPlan
-from tui.script.grammar import parse
 
 NOUNS = (
     "connectors, plugins, loggers, topics, deadletters, events, offsets, failing records, offset history, failures, "
@@ -26,15 +23,9 @@ NOUNS = (
 )
 
 
-def run_command(line: str, *answers: Any) -> Result:
+def run(line: str, *answers: Any) -> Result:
     transport = Scripted(*answers)
-    context = command_context(
-        Connect(transport),
-        Profile(transport.url),
-    )
-    command = parse(line)
-    assert command is not None
-    return drive(execute(command, context))
+    return run_command(line, Connect(transport), Profile(transport.url))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +43,7 @@ def run_command(line: str, *answers: Any) -> Result:
 )
 def test_suggestions_for_unknown_names(line: str, advice: str) -> None:
     with pytest.raises(NotFound) as caught:
-        run_command(line, expanded(status("demo-sink")))
+        run(line, expanded(status("demo-sink")))
     word = line.removeprefix("get connectors ").removeprefix("get ").removeprefix("list ").split()[0]
     assert (caught.value.message, caught.value.advice) == (f"Connector {word} not found", advice)
 
@@ -67,40 +58,40 @@ def test_a_plan_announces_the_stop_and_the_restored_state(state: str, back: str)
 
 
 def test_a_dry_run_of_delete_mentions_the_offsets() -> None:
-    assert run_command("delete a --with-offsets --dry-run", ["a"]).outcomes[0].message == (
+    assert run("delete a --with-offsets --dry-run", ["a"]).outcomes[0].message == (
         "would be deleted, and its offsets reset"
     )
-    assert run_command("delete a --dry-run", ["a"]).outcomes[0].message == "would be deleted"
+    assert run("delete a --dry-run", ["a"]).outcomes[0].message == "would be deleted"
 
 
 def test_a_dry_run_reports_that_a_running_connector_would_be_refused() -> None:
     offsets = {"offsets": [{"partition": {"f": "x"}, "offset": {"p": 1}}]}
     entry = json.dumps({"partition": {"f": "x"}, "offset": {"p": 5}})
-    running = run_command(f"patch offsets a '{entry}' --dry-run", offsets, status("a"))
+    running = run(f"patch offsets a '{entry}' --dry-run", offsets, status("a"))
     assert [(one.code, one.message) for one in running.outcomes] == [
         (0, "would set f x: p 1 → p 5"),
         (4, "the connector is RUNNING; offsets can be changed only while it is STOPPED "
             "(--stop stops it and resumes it afterwards)"),
     ]  # fmt: skip
-    assert run_command(f"patch offsets a '{entry}' --dry-run", offsets, status("a", "STOPPED")).exit_code == 0
-    paused = run_command("delete offsets a --dry-run", status("a", "PAUSED"))
+    assert run(f"patch offsets a '{entry}' --dry-run", offsets, status("a", "STOPPED")).exit_code == 0
+    paused = run("delete offsets a --dry-run", status("a", "PAUSED"))
     assert paused.exit_code == 4 and "--stop stops it and pauses it again afterwards" in paused.outcomes[0].message
-    assert run_command("delete offsets a --dry-run --stop", status("a")).exit_code == 0
+    assert run("delete offsets a --dry-run --stop", status("a")).exit_code == 0
 
 
 def test_help_of_a_verb_with_several_nouns() -> None:
-    assert run_command("help get").text.count("\n") > 5
-    assert run_command("help restart").text.startswith("restart connector  ")
-    assert run_command("help import").text.startswith("import offsets ")
-    assert run_command("help help").text.startswith("help ")
+    assert run("help get").text.count("\n") > 5
+    assert run("help restart").text.startswith("restart connector  ")
+    assert run("help import").text.startswith("import offsets ")
+    assert run("help help").text.startswith("help ")
 
 
 def test_unknown_connectors_are_answered_with_similar_names() -> None:
     missing = NotFound("Unknown connector ordres", 404)
-    result = run_command("pause ordres", missing, ["orders", "stock"])
+    result = run("pause ordres", missing, ["orders", "stock"])
     assert result.outcomes[0].message == "Unknown connector ordres (did you mean orders?)" and result.exit_code == 3
     with pytest.raises(NotFound, match="did you mean orders"):
-        run_command("describe connector ordres", missing, ["orders", "stock"])
+        run("describe connector ordres", missing, ["orders", "stock"])
     with pytest.raises(NotFound) as raised:
-        run_command("describe connector xyz", NotFound("Unknown connector xyz", 404), ["orders"])
+        run("describe connector xyz", NotFound("Unknown connector xyz", 404), ["orders"])
     assert not raised.value.advice

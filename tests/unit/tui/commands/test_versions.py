@@ -65,9 +65,8 @@ class Person:
 
 
 @pytest.fixture
-def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return lambda version: Person(RecordedWorker(version), tmp_path)
+def person(own_folders: Path) -> Any:
+    return lambda version: Person(RecordedWorker(version), own_folders)
 
 
 @pytest.mark.parametrize(

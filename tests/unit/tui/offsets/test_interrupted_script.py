@@ -10,31 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.console.command_context import command_context
+from tests.support.console.command_context import run_command
 from tests.support.servers.stub_worker import HANG, stub_worker
 from tests.unit.tui.offsets.test_operation import REQUESTS, Worker
 from tests.unit.tui.scripted import status
-from tui.client.calls import drive
 from tui.client.client import Connect
-from tui.commands.base import execute
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
-from tui.script.grammar import parse
 
 LINE = "patch offsets s --stop -y --kafka-topic t --kafka-partition 0 --kafka-offset 500"
 
 
 def run(line: str, worker: Worker, notices: list[str], folder: Path) -> None:
-    command, profile = parse(line), Profile(worker.url, "w")
-    assert command is not None
-    context = command_context(
-        Connect(worker),
-        profile,
-        profiles=ContextsFile(folder / "c.toml"),
-        report=notices.append,
-        clock=worker.clock,
-    )
-    drive(execute(command, context))
+    profile, profiles = Profile(worker.url, "w"), ContextsFile(folder / "c.toml")
+    run_command(line, Connect(worker), profile, profiles=profiles, report=notices.append, clock=worker.clock)
 
 
 @pytest.mark.parametrize("way_out", ["finish s -y", "finish s --back -y"])

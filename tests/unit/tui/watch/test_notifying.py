@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.processes import alive
+from tests.support.servers.loopback import Handler, LoopbackServer
 from tests.support.waiting import wait_until
 from tui.back_off import BackOff
 from tui.watch import notifying
@@ -22,29 +21,20 @@ from tui.watch.rules import Rule
 SECRET = "sesame-77"
 
 
-class Hook:
+class Hook(LoopbackServer):
     """A webhook that answers with the given statuses, then 200."""
 
     def __init__(self, *statuses: int) -> None:
         self.bodies: list[Any] = []
         answers, bodies = list(statuses), self.bodies
 
-        class Handler(BaseHTTPRequestHandler):
+        class Answers(Handler):
             def do_POST(self) -> None:
-                bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-                self.send_response(answers.pop(0) if answers else 200)
-                self.end_headers()
+                bodies.append(json.loads(self.body()))
+                self.respond(answers.pop(0) if answers else 200)
 
-            def log_message(self, format: str, *args: object) -> None:
-                """Silent."""
-
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/{SECRET}"
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(Answers)
+        self.url += f"/{SECRET}"
 
 
 @pytest.fixture

@@ -8,16 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.console.command_context import command_context
+from tests.support.console.command_context import run_command
 from tests.support.console.console_transports import InMemory
 from tests.unit.tui.scripted import expanded, status
-from tui.client.calls import ApiCall, drive
+from tui.client.calls import ApiCall
 from tui.client.client import Connect
-from tui.commands.base import execute
 from tui.commands.result import Result
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, NotFound, Unreachable
-from tui.script.grammar import parse
 
 REFUSED = "the brokers kafka:9092: Broker: Group authorization failed"
 
@@ -65,15 +63,8 @@ def run(line: str, *statuses: Any) -> tuple[Result, list[str]]:
     """The result of a command, and its messages to the user."""
     reported: list[str] = []
     profile = Profile("http://memory:8083", "memory", bootstrap="kafka:9092")
-    context = command_context(
-        Connect(ApacheWorker(*statuses)),
-        profile,
-        report=reported.append,
-        clock=itertools.count().__next__,
-    )
-    command = parse(line)
-    assert command is not None
-    return drive(execute(command, context)), reported
+    connect, clock = Connect(ApacheWorker(*statuses)), itertools.count().__next__
+    return run_command(line, connect, profile, report=reported.append, clock=clock), reported
 
 
 def test_check_reports_why_the_lag_is_unknown_and_verifies_the_other_conditions(

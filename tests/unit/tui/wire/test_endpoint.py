@@ -7,13 +7,12 @@ import socket
 import ssl
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.servers.certificates import Stores, make_stores
+from tests.support.servers.loopback import Handler, serving
 from tui import session
 from tui.client.calls import ApiCall, Transport
 from tui.contexts.profiles import Profile
@@ -22,38 +21,22 @@ from tui.errors import TimedOut, Unreachable, UsageError
 Open = Callable[[Profile], Transport]
 
 
-class Echo(BaseHTTPRequestHandler):
+class Echo(Handler):
     """Answers with the path and headers of the request; a proxy receives the whole URL."""
 
     protocol_version = "HTTP/1.1"
 
     def _answer(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        body = json.dumps({"path": self.path, "headers": dict(self.headers)}).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.body()
+        self.respond(200, json.dumps({"path": self.path, "headers": dict(self.headers)}).encode())
 
     do_GET = do_POST = _answer
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-
-def served(server: ThreadingHTTPServer) -> Iterator[int]:
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server.server_port
-    server.shutdown()
-    server.server_close()
-    thread.join()
 
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    yield from served(ThreadingHTTPServer(("127.0.0.1", 0), Echo))
+    with serving(Echo) as server:
+        yield server.port
 
 
 @pytest.fixture
@@ -64,13 +47,12 @@ def stores(tmp_path: Path) -> Stores:
 @pytest.fixture
 def tls_port(stores: Stores) -> Iterator[int]:
     """Accepts only clients with a certificate."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(stores.pem)
     context.load_verify_locations(stores.trust)
     context.verify_mode = ssl.CERT_REQUIRED
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    yield from served(server)
+    with serving(Echo, context) as server:
+        yield server.port
 
 
 @pytest.fixture(params=[session.blocking, session.evented], ids=["blocking", "evented"])

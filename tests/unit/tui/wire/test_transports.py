@@ -6,11 +6,11 @@ import json
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
+from tests.support.servers.loopback import Handler, serving
 from tui.client.calls import ApiCall, Transport
 from tui.client.client import EXPANDED_LIST
 from tui.contexts.urls import check_url
@@ -43,47 +43,34 @@ ANSWERS: dict[str, tuple[int, bytes]] = {
 }
 
 
-class Handler(BaseHTTPRequestHandler):
+class Answers(Handler):
     """Answers from the table; `/base/echo` returns the request, `/base/hang` never answers."""
 
     protocol_version = "HTTP/1.1"
     release = threading.Event()
 
     def _answer(self) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
-        body = self.rfile.read(length)
+        body = self.body()
         if self.path == "/base/hang":
             self.release.wait(30)
             self.close_connection = True
             return
         seen = {"method": self.command, "body": body.decode(), "auth": self.headers.get("Authorization")}
         code, answer = (200, json.dumps(seen).encode()) if self.path == "/base/echo" else ANSWERS[self.path]
-        self.send_response(code)
-        if code != 204:
-            self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
+        self.respond(code, answer)
         self.close_connection = (
             self.path == "/base/empty"
         )  # without a Connection header: the next request finds a closed connection
 
     do_GET = do_PUT = do_PATCH = _answer
 
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    Handler.release.clear()
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/base/"
-        Handler.release.set()
-        server.shutdown()
-        thread.join()
+    Answers.release.clear()
+    with serving(Answers) as server:
+        yield f"{server.url}/base/"
+        Answers.release.set()
 
 
 Make = Callable[[Endpoint], Transport]

@@ -14,9 +14,8 @@ import pytest
 from runtime.api.connector import ExactlyOnceSupport
 from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.connectors.data_source.batch_reads import BatchReads
 from runtime.connectors.data_source.source import DataSourceConnector
-from runtime.connectors.data_source.source_task import DataSourceTask
+from runtime.connectors.data_source.source_task import BatchReads, DataSourceTask
 from tests.support.data_sources import Squares
 from tests.support.tasks.task_contexts import StoredOffsets, started
 

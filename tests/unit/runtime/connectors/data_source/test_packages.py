@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import re
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -14,9 +18,33 @@ import pytest
 
 from runtime.connectors.data_source.source import DataSourceConnector
 from runtime.connectors.data_source.source_task import DataSourceTask
-from tests.support.packages.data_source_packages import data_source_packages, listed_packages
+from runtime.system.cache import cache_folder
+from runtime.system.locks import exclusive
 from tests.support.servers.http_endpoint import Answer, Received, http_server
 from tests.support.tasks.task_contexts import started
+
+_PAGE = Path(__file__).parents[3] / "docs" / "connectors" / "data-source.md"
+_LISTED = re.compile(r"^\| `([\w-]+==[\w.]+)` \|", re.MULTILINE)
+_DEPENDENCIES = ("faker==23.3.0", "tenacity==9.2.1", "requests==2.34.2", "charset_normalizer==3.5.3")
+
+
+def listed_packages() -> list[str]:
+    """The packages with their versions, as the page names them."""
+    return _LISTED.findall(_PAGE.read_text(encoding="utf-8"))
+
+
+def data_source_packages() -> Path:
+    """A folder for sys.path with the listed packages and those of their dependencies that tests lack, installed once
+    into the cache. Others, such as PySpark and pyarrow, are those of the tests."""
+    wanted = [*listed_packages(), *_DEPENDENCIES]
+    folder = cache_folder() / f"data-sources-{hashlib.sha256(' '.join(wanted).encode()).hexdigest()[:12]}"
+    with exclusive(folder.with_suffix(".lock")):
+        if not (folder / "complete").exists():
+            command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder)]
+            subprocess.run([*command, *wanted], check=True, env={**os.environ, "PYTHONPATH": ""})
+            (folder / "complete").touch()
+    return folder
+
 
 PEOPLE: list[dict[str, Any]] = [{"id": n, "name": f"n{n}"} for n in range(5)]
 

@@ -30,6 +30,7 @@ from runtime.connectors.jdbc.sink.statements import StatementWriter
 from runtime.connectors.jdbc.sink_config import InsertMode
 from runtime.connectors.jdbc.tables import TableId
 from tests.support.tasks.jdbc import SinkRun
+from tests.support.tasks.python_messages import Message
 from tests.unit.runtime.connectors.jdbc.conftest import TestDatabase
 
 KEY = struct_schema({"id": INT32_SCHEMA})
@@ -74,29 +75,15 @@ def test_columns_of_a_batch(database: TestDatabase) -> None:
     """A SinkBatch is written from its columns: no record is created."""
     sink = SinkRun({**database.config, "auto.create": "true", "insert.mode": "upsert", "pk.mode": "kafka"})
     values = ValueBatch.struct(VALUE, {"name": ["a", "b"], "n": [1, 2]}, 2)
-    batch = SinkBatch("t", [_Message(7), _Message(8)], ValueBatch(None, ConstantColumn(None, 2)), values, [None, None])
+    batch = SinkBatch(
+        "t", [Message(7, None), Message(8, None)], ValueBatch(None, ConstantColumn(None, 2)), values, [None, None]
+    )
     for _ in range(2):
         sink.task.put(batch)
     rows = database.query("SELECT __connect_topic, __connect_partition, __connect_offset, name, n FROM t ORDER BY 3")
     assert rows == [("t", 0, 7, "a", 1), ("t", 0, 8, "b", 2)]
     assert batch._records is None
     sink.stop()
-
-
-class _Message:
-    """A message of the Kafka client, with the parts that are used."""
-
-    def __init__(self, offset: int) -> None:
-        self._offset = offset
-
-    def topic(self) -> str:
-        return "t"
-
-    def partition(self) -> int:
-        return 0
-
-    def offset(self) -> int:
-        return self._offset
 
 
 def test_update_changes_only_rows_that_exist(database: TestDatabase) -> None:

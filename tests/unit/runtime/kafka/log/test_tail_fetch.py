@@ -10,7 +10,6 @@ from runtime.kafka.log.reader import Position
 from runtime.kafka.log.tail_fetch import FetchedTail, TailFetcher
 from tests.support.broker import KafkaBroker, unique
 from tests.support.kafka import transactions
-from tests.support.tasks.pipeline import produce
 from tests.support.waiting import wait_until
 
 ANY = Awaited("records", lambda record: True)
@@ -58,7 +57,7 @@ def _fetched(fetcher: TailFetcher, starts: dict[Position, int], end: Marker) -> 
 def test_large_tails_are_fetched_completely(broker: KafkaBroker) -> None:
     """Larger than one response."""
     topic = broker.create_topic()
-    produce(broker, topic, *(b"%d" % n + b"x" * 100_000 for n in range(30)))
+    broker.produce(topic, *(b"%d" % n + b"x" * 100_000 for n in range(30)))
     (part,) = TailFetcher({"bootstrap.servers": broker.bootstrap}).fetch({(topic, 0): 0}).values()
     assert [r.offset for r in part.records] == list(range(30))
     assert part.batches[-1].last == 29

@@ -16,7 +16,7 @@ from runtime.kafka.clients.settings import client_config
 from runtime.model.states import State
 from runtime.model.task_spec import TaskSpec
 from tests.support.broker import KafkaBroker, unique
-from tests.support.tasks.pipeline import file_sink, group_offsets, produce
+from tests.support.tasks.pipeline import file_sink, group_offsets
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
@@ -103,7 +103,7 @@ def test_a_cooperative_rebalance_leaves_the_other_partitions_of_a_task_alone(
     first = RunningTask(spec)
     wait_until(lambda: of(calls, "a", "open") == [("open", {0, 1, 2, 3})])
     for partition in range(PARTITIONS):
-        produce(broker, topic, *[f"{partition} {n}".encode() for n in range(10)], partition=partition)
+        broker.produce(topic, *[f"{partition} {n}".encode() for n in range(10)], partition=partition)
     wait_until(lambda: len(values(calls)) == 40)
     second = RunningTask(replace(spec, task=1, config={**spec.config, "label": "b"}))
     wait_until(lambda: of(calls, "b", "open"))
@@ -114,7 +114,7 @@ def test_a_cooperative_rebalance_leaves_the_other_partitions_of_a_task_alone(
     ]  # fmt: skip
     assert calls.index(("a", "close", moved)) < calls.index(("b", "open", moved))
     for partition in range(PARTITIONS):
-        produce(broker, topic, f"{partition} last".encode(), partition=partition)
+        broker.produce(topic, f"{partition} last".encode(), partition=partition)
     wait_until(lambda: len(values(calls)) == 44)
     second.stop()
     wait_until(lambda: len(of(calls, "a", "open")) == 2)
@@ -152,17 +152,17 @@ def test_named_topics_may_be_created_and_deleted(
     strategy = f"org.apache.kafka.clients.consumer.{assignor}"
     own = {"consumer.partition.assignment.strategy": strategy, "consumer.allow.auto.create.topics": "false"}
     task = RunningTask(sink(broker, [kept, deleted, created], own, flush_interval=0.2))
-    produce(broker, kept, b"1")
-    produce(broker, deleted, b"2")
+    broker.produce(kept, b"1")
+    broker.produce(deleted, b"2")
     wait_until(lambda: sorted(map(str, values(calls))) == ["1", "2"])
     broker.create_topic(created)
-    produce(broker, created, b"3")
+    broker.produce(created, b"3")
     wait_until(lambda: list(map(str, values(calls)))[2:] == ["3"])
     before = len(of(calls, "a", "close"))
     broker.delete_topics(deleted)
     wait_until(lambda: len(of(calls, "a", "close")) > before)
-    produce(broker, kept, b"4")
-    produce(broker, created, b"5")
+    broker.produce(kept, b"4")
+    broker.produce(created, b"5")
     wait_until(lambda: len(values(calls)) == 5)
     task.stop()
     assert task.host.states == [State.RUNNING]
@@ -193,7 +193,7 @@ def test_the_isolation_level_decides_whether_a_sink_reads_open_and_aborted_trans
     expected = [b"committed"] if committed_only else [b"aborted", b"committed", b"open"]
     wait_until(lambda: [v.encode() if isinstance(v, str) else v for v in values(calls)] == expected)
     open_transaction.commit_transaction(20)
-    produce(broker, topic, b"plain")
+    broker.produce(topic, b"plain")
     wait_until(lambda: len(values(calls)) == (3 if committed_only else 4))
     task.stop()
 
@@ -213,12 +213,12 @@ def test_a_pattern_takes_in_topics_that_appear_later_without_closing_the_others(
     broker: KafkaBroker, calls: list[Call]
 ) -> None:
     stem = unique("later")
-    produce(broker, broker.create_topic(f"{stem}-a"), b"one")
+    broker.produce(broker.create_topic(f"{stem}-a"), b"one")
     spec = sink(broker, [], {"consumer.partition.assignment.strategy": ASSIGNOR, "consumer.metadata.max.age.ms": "500"})
     task = RunningTask(replace(spec, topics_regex=f"{stem}-[ab]"))
     wait_until(lambda: len(values(calls)) == 1)
-    produce(broker, broker.create_topic(f"{stem}-c"), b"another")
-    produce(broker, broker.create_topic(f"{stem}-b"), b"two")
+    broker.produce(broker.create_topic(f"{stem}-c"), b"another")
+    broker.produce(broker.create_topic(f"{stem}-b"), b"two")
     wait_until(lambda: len(values(calls)) == 2)
     assert of(calls, "a", "close") == []
     assert len(of(calls, "a", "open")) == 2

@@ -25,7 +25,7 @@ from runtime.pipeline.task.failure import Failure, Stage
 from tests.support.broker import KafkaBroker
 from tests.support.kafka.mock_kafka import PRODUCE, MockKafka
 from tests.support.kafka.topics import count
-from tests.support.tasks.pipeline import file_sink, group_offsets, produce, task_spec
+from tests.support.tasks.pipeline import file_sink, group_offsets, task_spec
 from tests.support.tasks.python_messages import Message
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
@@ -154,7 +154,7 @@ class Swallowing(SinkTask):
 
 def test_a_task_that_catches_the_tolerance_error_still_fails(broker: KafkaBroker) -> None:
     topic = broker.create_topic()
-    produce(broker, topic, b"one", b"two")
+    broker.produce(topic, b"one", b"two")
     config = {"errors.tolerance": "none", "errors.log.enable": "true"}
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Swallowing", config=config)
     task = RunningTask(spec)
@@ -170,7 +170,7 @@ def test_a_task_that_catches_the_tolerance_error_still_fails(broker: KafkaBroker
 
 def test_no_offset_is_committed_after_a_dead_letter_that_kafka_refuses(broker: KafkaBroker) -> None:
     topic, letters = broker.create_topic(), broker.create_topic(max_message_bytes="1000")
-    produce(broker, topic, b"x" * 2000)
+    broker.produce(topic, b"x" * 2000)
     config = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": letters}
     client = {"bootstrap.servers": broker.bootstrap}
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Swallowing", config=config, producer=client)

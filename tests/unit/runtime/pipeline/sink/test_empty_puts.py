@@ -16,7 +16,7 @@ from runtime.pipeline.sink.put_ahead import EmptyPuts
 from runtime.pipeline.sink.sink_context import SinkContext
 from tests.support.broker import KafkaBroker
 from tests.support.clock import Clock
-from tests.support.tasks.pipeline import file_sink, group_offsets, produce
+from tests.support.tasks.pipeline import file_sink, group_offsets
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
@@ -104,7 +104,7 @@ def test_put_is_called_at_an_interval_while_there_are_no_records(
     task = RunningTask(file_sink(broker, tmp_path / "x", topic, task_class=f"{HERE}:Lingering"))
     wait_until(lambda: len(lingering.puts) > 5)
     assert {count for _, count in lingering.puts} == {0}
-    produce(broker, topic, b"one")
+    broker.produce(topic, b"one")
     wait_until(lambda: any(count == 1 for _, count in lingering.puts))
     task.runner.pause(True)
     task.wait_state(State.PAUSED)
@@ -116,7 +116,7 @@ def test_put_is_called_at_an_interval_while_there_are_no_records(
 
 def test_without_the_attribute_put_gets_records_only(broker: KafkaBroker, tmp_path: Path, lingering: Any) -> None:
     topic = broker.create_topic()
-    produce(broker, topic, b"one")
+    broker.produce(topic, b"one")
     spec = file_sink(broker, tmp_path / "x", topic, task_class=f"{HERE}:Lingering")
     task = RunningTask(spec)
     wait_until(lambda: group_offsets(broker, spec) == {(topic, 0): 1})
@@ -126,7 +126,7 @@ def test_without_the_attribute_put_gets_records_only(broker: KafkaBroker, tmp_pa
 
 def test_timeout_sets_the_delay_after_a_retriable_error(broker: KafkaBroker, tmp_path: Path, lingering: Any) -> None:
     topic = broker.create_topic()
-    produce(broker, topic, b"one")
+    broker.produce(topic, b"one")
     lingering.refuse, lingering.requested = 2, 0.7
     task = RunningTask(file_sink(broker, tmp_path / "x", topic, task_class=f"{HERE}:Lingering"))
     wait_until(lambda: len(lingering.puts) == 4)

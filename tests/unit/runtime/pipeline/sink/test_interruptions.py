@@ -18,7 +18,7 @@ from runtime.api.task import SinkTask
 from runtime.model.states import State
 from tests.support.broker import KafkaBroker, unique
 from tests.support.plugins import PLUGINS
-from tests.support.tasks.pipeline import file_sink, group_offsets, produce
+from tests.support.tasks.pipeline import file_sink, group_offsets
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
@@ -109,7 +109,7 @@ AWAY = {
 
 def test_a_failed_flush_before_the_first_commit_rewinds_to_the_beginning(broker: KafkaBroker, sink: Any) -> None:
     topic = broker.create_topic()
-    produce(broker, topic, *TEN)
+    broker.produce(topic, *TEN)
     sink.lost_flushes = 1
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink")
     task = RunningTask(spec)
@@ -133,7 +133,7 @@ def test_a_record_that_is_retried_at_a_stop_is_processed_after_the_next_start(
     broker: KafkaBroker, tmp_path: Path, tolerance: str, sink: Any
 ) -> None:
     topic = broker.create_topic()
-    produce(broker, topic, b"one")
+    broker.produce(topic, b"one")
     config = {**AWAY, "errors.tolerance": tolerance}
     spec = file_sink(broker, tmp_path / "x", topic, task_class=f"{HERE}:Sink", config=config, plugin_path=FOLDERS)
     task = RunningTask(spec)
@@ -145,7 +145,7 @@ def test_a_record_that_is_retried_at_a_stop_is_processed_after_the_next_start(
 def test_a_seek_in_open_applies_from_the_first_record(broker: KafkaBroker, sink: Any) -> None:
     topic = broker.create_topic(partitions=4)
     for partition in range(4):
-        produce(broker, topic, *TEN, partition=partition)
+        broker.produce(topic, *TEN, partition=partition)
     sink.begin_at = 5
     task = RunningTask(file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink"))
     wait_until(lambda: len(sink.puts) >= 20)
@@ -159,7 +159,7 @@ def test_a_partition_that_is_revoked_and_assigned_again_while_put_is_retried(bro
 
     topic = broker.create_topic(partitions=2)
     for partition in range(2):
-        produce(broker, topic, *TEN, partition=partition)
+        broker.produce(topic, *TEN, partition=partition)
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:{sink.__name__}")
     spec = replace(spec, consumer={**spec.consumer, "heartbeat.interval.ms": 300})
     sink.refusing.set()
@@ -183,7 +183,7 @@ def test_a_partition_that_is_revoked_and_assigned_again_while_put_is_retried(bro
 
 def test_a_pause_takes_effect_while_put_is_retried(broker: KafkaBroker, sink: Any) -> None:
     topic = broker.create_topic()
-    produce(broker, topic, b"one")
+    broker.produce(topic, b"one")
     sink.refusing.set()
     task = RunningTask(file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink"))
     wait_until(lambda: sink.refused >= 1)
@@ -198,13 +198,13 @@ def test_a_pause_takes_effect_while_put_is_retried(broker: KafkaBroker, sink: An
 
 def test_offsets_of_earlier_batches_are_committed_while_put_is_retried(broker: KafkaBroker, sink: Any) -> None:
     topic = broker.create_topic()
-    produce(broker, topic, *TEN)
+    broker.produce(topic, *TEN)
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink", flush_interval=3600.0)
     task = RunningTask(spec)
     wait_until(lambda: len(sink.puts) == 10)
     sink.asks_for_a_commit = True
     sink.refusing.set()
-    produce(broker, topic, b"eleven")
+    broker.produce(topic, b"eleven")
     wait_until(lambda: group_offsets(broker, spec) == {(topic, 0): 10}, 10)
     assert sink.refused and len(sink.puts) == 10
     sink.refusing.clear()
@@ -214,13 +214,13 @@ def test_offsets_of_earlier_batches_are_committed_while_put_is_retried(broker: K
 
 def test_a_seek_while_put_is_retried_replaces_the_batch(broker: KafkaBroker, sink: Any) -> None:
     topic = broker.create_topic()
-    produce(broker, topic, *TEN)
+    broker.produce(topic, *TEN)
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink", flush_interval=3600.0)
     task = RunningTask(spec)
     wait_until(lambda: len(sink.puts) == 10)
     sink.goes_back_to = 5
     sink.refusing.set()
-    produce(broker, topic, *TEN)
+    broker.produce(topic, *TEN)
     wait_until(lambda: sink.refused >= 2, 10)
     sink.refusing.clear()
     wait_until(lambda: len(sink.puts) >= 25, 10)
@@ -231,7 +231,7 @@ def test_a_seek_while_put_is_retried_replaces_the_batch(broker: KafkaBroker, sin
 
 def test_offsets_are_committed_before_the_task_reports_paused(broker: KafkaBroker, sink: Any) -> None:
     topic = broker.create_topic()
-    produce(broker, topic, *TEN)
+    broker.produce(topic, *TEN)
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink", flush_interval=3600.0)
     task = RunningTask(spec)
     wait_until(lambda: len(sink.puts) == 10)
@@ -265,7 +265,7 @@ class HangingFlush(SinkTask):
 
 def test_the_watchdog_sees_a_hanging_flush_as_precommit(broker: KafkaBroker) -> None:
     topic = broker.create_topic()
-    produce(broker, topic, b"one")
+    broker.produce(topic, b"one")
     task = RunningTask(file_sink(broker, Path("x"), topic, task_class=f"{HERE}:HangingFlush"))
     wait_until(lambda: task.runner.call is not None and task.runner.call.method == "preCommit")
     HangingFlush.release.set()
@@ -276,7 +276,7 @@ def test_topics_regex_matches_all_topics_except_kafkas_internal_ones(broker: Kaf
     stem = unique("pattern")
     plain, hidden = broker.create_topic(f"{stem}-a"), broker.create_topic(f"__{stem}-b")
     for topic in (plain, hidden):
-        produce(broker, topic, b"one")
+        broker.produce(topic, b"one")
     spec = file_sink(broker, Path("x"), task_class=f"{HERE}:Sink")
     spec = replace(spec, topics_regex=f"(__)?({stem}-.|consumer_offsets)")
     task = RunningTask(spec)

@@ -22,7 +22,7 @@ from runtime.pipeline.sink.errant import ErrantRecords
 from runtime.pipeline.sink.put_ahead import FetchedBatch, PutAhead, PutThread
 from runtime.pipeline.task.control import StoppedError
 from tests.support.broker import KafkaBroker
-from tests.support.tasks.pipeline import file_sink, group_offsets, produce
+from tests.support.tasks.pipeline import file_sink, group_offsets
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
@@ -88,7 +88,7 @@ def sink(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def _spec(broker: KafkaBroker, values: Sequence[bytes] = TEN, **changes: Any) -> tuple[TaskSpec, str]:
     topic = broker.create_topic()
-    produce(broker, topic, *values)
+    broker.produce(topic, *values)
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:RemoteSink", **changes)
     return replace(spec, max_poll_records=BATCH), topic
 

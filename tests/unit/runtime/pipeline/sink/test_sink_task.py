@@ -18,7 +18,7 @@ from runtime.model.task_spec import ConverterSpec
 from runtime.pipeline.sink import sink_task
 from runtime.pipeline.sink.consumer import fetch
 from tests.support.broker import KafkaBroker, unique
-from tests.support.tasks.pipeline import file_sink, group_offsets, produce
+from tests.support.tasks.pipeline import file_sink, group_offsets
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
@@ -31,7 +31,7 @@ def _lines(file: Path) -> list[bytes]:
 
 def test_records_become_lines_and_offsets_are_committed(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, file = broker.create_topic(partitions=3), tmp_path / "out.txt"
-    produce(broker, topic, b"one", b"gr\xfcn", None)
+    broker.produce(topic, b"one", b"gr\xfcn", None)
     spec = file_sink(broker, file, topic)
     task = RunningTask(spec)
     wait_until(lambda: _lines(file) == [b"one", b"gr\xfcn", b"null"])
@@ -40,7 +40,7 @@ def test_records_become_lines_and_offsets_are_committed(broker: KafkaBroker, tmp
     assert task.host.states == [State.RUNNING]
     assert task.host.topics == [topic]
     assert len(task.host.members) == 1
-    produce(broker, topic, b"four", partition=1)
+    broker.produce(topic, b"four", partition=1)
     again = RunningTask(spec)
     wait_until(lambda: _lines(file)[3:] == [b"four"])
     again.stop()
@@ -50,7 +50,7 @@ def test_records_become_lines_and_offsets_are_committed(broker: KafkaBroker, tmp
 def test_java_text_of_json(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, file = broker.create_topic(), tmp_path / "out.txt"
     values = ['"s"', "1", "1.5", "true", "null", "[1,2]", "1e3", '{"b": 1, "a": {"c": [1, {"d": null}]}}']
-    produce(broker, topic, *[value.encode() for value in values])
+    broker.produce(topic, *[value.encode() for value in values])
     task = RunningTask(file_sink(broker, file, topic, value_converter=JSON))
     text = [b"s", b"1", b"1.5", b"true", b"null", b"[1, 2]", b"1000.0", b"{a={c=[1, {d=null}]}, b=1}"]
     wait_until(lambda: _lines(file) == text)
@@ -59,7 +59,7 @@ def test_java_text_of_json(broker: KafkaBroker, tmp_path: Path) -> None:
 
 def test_a_poison_record_fails_the_task_and_no_record_of_its_batch_is_put(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, file = broker.create_topic(), tmp_path / "out.txt"
-    produce(broker, topic, b'"good"', b"{broken", b'"never"')
+    broker.produce(topic, b'"good"', b"{broken", b'"never"')
     spec = file_sink(broker, file, topic, value_converter=JSON)
     task = RunningTask(spec)
     task.join()
@@ -79,7 +79,7 @@ def test_a_poison_record_fails_the_task_and_no_record_of_its_batch_is_put(broker
 
 def test_a_full_disk_fails_the_task_and_commits_nothing(broker: KafkaBroker) -> None:
     topic = broker.create_topic()
-    produce(broker, topic, b"one")
+    broker.produce(topic, b"one")
     spec = file_sink(broker, Path("/dev/full"), topic)
     task = RunningTask(spec)
     task.join()
@@ -90,12 +90,12 @@ def test_a_full_disk_fails_the_task_and_commits_nothing(broker: KafkaBroker) -> 
 
 def test_pause_keeps_the_membership_and_reads_nothing(broker: KafkaBroker, tmp_path: Path) -> None:
     topic, file = broker.create_topic(), tmp_path / "out.txt"
-    produce(broker, topic, b"one")
+    broker.produce(topic, b"one")
     task = RunningTask(file_sink(broker, file, topic))
     wait_until(lambda: _lines(file) == [b"one"])
     task.runner.pause(True)
     task.wait_state(State.PAUSED)
-    produce(broker, topic, b"two")
+    broker.produce(topic, b"two")
     assert _lines(file) == [b"one"]
     task.runner.pause(False)
     wait_until(lambda: _lines(file) == [b"one", b"two"])
@@ -112,7 +112,7 @@ def test_two_tasks_of_a_group_lose_nothing_when_one_stops(broker: KafkaBroker, t
     def send(label: str) -> None:
         for partition in range(4):
             batch = [f"{label} {partition} {n}".encode() for n in range(500)]
-            produce(broker, topic, *batch, partition=partition)
+            broker.produce(topic, *batch, partition=partition)
             sent.extend(batch)
 
     first = RunningTask(spec)
@@ -138,10 +138,10 @@ def test_a_topic_created_later_is_read(broker: KafkaBroker, tmp_path: Path) -> N
     spec = replace(spec, consumer=consumer, topics_regex=rf"\Q{prefix}\E-\p{{Lower}}+")
     task = RunningTask(spec)
     task.wait_state(State.RUNNING)
-    produce(broker, broker.create_topic(f"{prefix}-a"), b"one")
-    produce(broker, broker.create_topic(f"{prefix}-1"), b"not this")
+    broker.produce(broker.create_topic(f"{prefix}-a"), b"one")
+    broker.produce(broker.create_topic(f"{prefix}-1"), b"not this")
     wait_until(lambda: _lines(file) == [b"one"])
-    produce(broker, broker.create_topic(f"{prefix}-b"), b"two")
+    broker.produce(broker.create_topic(f"{prefix}-b"), b"two")
     wait_until(lambda: _lines(file) == [b"one", b"two"])
     task.stop()
 
@@ -150,7 +150,7 @@ def test_a_missing_named_topic_is_created_if_the_broker_creates_topics(broker: K
     topic, file = unique("made"), tmp_path / "out.txt"
     task = RunningTask(file_sink(broker, file, topic))
     wait_until(lambda: [line for line in task.host.lines if f"Assigned: {topic}-0" in line])
-    produce(broker, topic, b"one")
+    broker.produce(topic, b"one")
     wait_until(lambda: _lines(file) == [b"one"])
     task.stop()
 
@@ -160,7 +160,7 @@ def test_the_task_waits_for_a_named_topic_that_does_not_exist_yet(broker: KafkaB
     spec = file_sink(broker, file, topic)
     task = RunningTask(replace(spec, consumer={**spec.consumer, "allow.auto.create.topics": False}))
     task.wait_state(State.RUNNING)
-    produce(broker, broker.create_topic(topic), b"one")
+    broker.produce(broker.create_topic(topic), b"one")
     wait_until(lambda: _lines(file) == [b"one"])
     task.stop()
 
@@ -210,7 +210,7 @@ def test_seek_commit_request_and_the_order_of_calls(
     broker: KafkaBroker, tmp_path: Path, recorder: type[Recorder]
 ) -> None:
     topic = broker.create_topic()
-    produce(broker, topic, *[str(n).encode() for n in range(10)])
+    broker.produce(topic, *[str(n).encode() for n in range(10)])
     spec = file_sink(broker, tmp_path / "x", topic, task_class=f"{__name__}:Recorder", flush_interval=3600)
     recorder.refuse = 2
     task = RunningTask(spec)
@@ -237,7 +237,7 @@ def test_messages_that_were_fetched_before_a_seek_are_not_put(
     broker: KafkaBroker, tmp_path: Path, recorder: type[Recorder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topic, fetches = broker.create_topic(), list[int]()
-    produce(broker, topic, *[str(n).encode() for n in range(8)])
+    broker.produce(topic, *[str(n).encode() for n in range(8)])
 
     def fetch_and_seek(consumer: Any, most: int, timeout: float) -> list[Any]:
         messages = fetch(consumer, most, timeout)
@@ -261,7 +261,7 @@ def test_a_revoked_sink_task_neither_puts_nor_commits(
     broker: KafkaBroker, tmp_path: Path, recorder: type[Recorder]
 ) -> None:
     topic = broker.create_topic()
-    produce(broker, topic, b"one")
+    broker.produce(topic, b"one")
     spec = file_sink(broker, tmp_path / "x", topic, task_class=f"{__name__}:Recorder", flush_interval=3600)
     task = RunningTask(spec)
     wait_until(lambda: "put" in [name for name, _ in recorder.calls])
@@ -275,7 +275,7 @@ def test_a_revoked_sink_task_neither_puts_nor_commits(
 def test_records_that_are_all_skipped_count_as_written(broker: KafkaBroker, tmp_path: Path) -> None:
     """Otherwise a task whose records are all filtered out would seem to be stalled."""
     topic = broker.create_topic()
-    produce(broker, topic, b"{broken", b"{broken too")
+    broker.produce(topic, b"{broken", b"{broken too")
     config = {"errors.tolerance": "all"}
     task = RunningTask(file_sink(broker, tmp_path / "out.txt", topic, value_converter=JSON, config=config))
     meter = task.runner.meter

@@ -17,9 +17,10 @@ from runtime.api import AsyncSourceTask, RecordMetadata, RetriableError, SourceR
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from runtime.pipeline.task.async_adapter import is_async
-from tests.support.broker import KafkaBroker, unique
+from tests.support.broker import KafkaBroker
 from tests.support.kafka.committed import committed_offsets
-from tests.support.tasks.pipeline import records, source_offsets, task_spec
+from tests.support.tasks import pipeline
+from tests.support.tasks.pipeline import records, source_offsets, source_task
 from tests.support.tasks.slot_host import RecordingHost, RunningTask
 from tests.support.waiting import soon, wait_until
 
@@ -95,20 +96,9 @@ def queued() -> Any:
 
 
 def _spec(broker: KafkaBroker, exactly_once: bool = False, **more: Any) -> TaskSpec:
-    spec = task_spec(
-        "source",
-        f"{HERE}:Queued",
-        {"topic": broker.create_topic()},
-        producer={"bootstrap.servers": broker.bootstrap},
-        offsets_topic=broker.create_topic(unique("offsets")),
-        value_converter=ConverterSpec("ByteArrayConverter"),
-        flush_interval=0.1,
-    )
-    if exactly_once:
-        name = f"group-{spec.connector}-0"
-        producer = {**spec.producer, "transactional.id": name}
-        spec = replace(spec, producer=producer, producer_shared=False, transactional_id=name)
-    return replace(spec, **more)
+    topic, value = broker.create_topic(), ConverterSpec("ByteArrayConverter")
+    spec = source_task(broker, f"{HERE}:Queued", {"topic": topic}, value_converter=value, flush_interval=0.1)
+    return replace(pipeline.exactly_once(spec) if exactly_once else spec, **more)
 
 
 def _run(broker: KafkaBroker, queued: Any, spec: TaskSpec) -> tuple[RunningTask, Any]:

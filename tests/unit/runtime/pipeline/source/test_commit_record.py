@@ -14,9 +14,9 @@ from runtime.connectors.file_source import FileStreamSourceTask
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec, TaskSpec
 from runtime.pipeline.task.async_adapter import implements
-from tests.support.broker import KafkaBroker, unique
+from tests.support.broker import KafkaBroker
 from tests.support.kafka.committed import committed
-from tests.support.tasks.pipeline import task_spec
+from tests.support.tasks.pipeline import exactly_once, source_task
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
@@ -79,21 +79,11 @@ def tracked() -> Any:
 
 
 def _spec(broker: KafkaBroker, topic: str, delivery: str, **config: str) -> TaskSpec:
-    spec = task_spec(
-        "source",
-        f"{HERE}:Tracked",
-        {"topic": topic, **config},
-        producer={"bootstrap.servers": broker.bootstrap},
-        offsets_topic=broker.create_topic(unique("offsets")),
-        value_converter=ConverterSpec("ByteArrayConverter"),
-        flush_interval=0.1,
-    )
+    value, config = ConverterSpec("ByteArrayConverter"), {"topic": topic, **config}
+    spec = source_task(broker, f"{HERE}:Tracked", config, value_converter=value, flush_interval=0.1)
     if delivery == "at least once":
         return spec
-    name = f"group-{spec.connector}-0"
-    boundary = "connector" if delivery == "connector" else "poll"
-    producer = {**spec.producer, "transactional.id": name}
-    return replace(spec, producer=producer, producer_shared=False, transactional_id=name, transaction_boundary=boundary)
+    return exactly_once(spec, transaction_boundary="connector" if delivery == "connector" else "poll")
 
 
 def _records(tracked: Any) -> list[tuple[Any, ...]]:

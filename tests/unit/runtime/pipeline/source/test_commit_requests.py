@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import orjson
 import pytest
@@ -11,9 +10,9 @@ import pytest
 from runtime.api.data.record import SourceRecord
 from runtime.api.task import SourceTask
 from runtime.model.task_spec import TaskSpec
-from tests.support.broker import KafkaBroker, unique
+from tests.support.broker import KafkaBroker
 from tests.support.kafka.committed import committed
-from tests.support.tasks.pipeline import task_spec
+from tests.support.tasks.pipeline import exactly_once, source_task
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
@@ -41,18 +40,9 @@ class Announcing(SourceTask):
 
 
 def _spec(broker: KafkaBroker, request: bool, boundary: str) -> TaskSpec:
-    spec = task_spec(
-        "source", f"{__name__}:Announcing", {"topic": broker.create_topic(), "request": str(request).lower()},
-        producer={"bootstrap.servers": broker.bootstrap}, offsets_topic=broker.create_topic(unique("offsets")),
-        flush_interval=60.0,
-    )  # fmt: skip
-    if not boundary:
-        return spec
-    name = f"group-{spec.connector}-{spec.task}"
-    return replace(
-        spec, producer={**spec.producer, "transactional.id": name}, producer_shared=False, transactional_id=name,
-        transaction_boundary=boundary,
-    )  # fmt: skip
+    config = {"topic": broker.create_topic(), "request": str(request).lower()}
+    spec = source_task(broker, f"{__name__}:Announcing", config, flush_interval=60.0)
+    return exactly_once(spec, transaction_boundary=boundary) if boundary else spec
 
 
 def _offsets(broker: KafkaBroker, spec: TaskSpec) -> list[tuple[object, object]]:

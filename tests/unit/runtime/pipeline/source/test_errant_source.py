@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -10,10 +9,10 @@ import pytest
 
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec, TaskSpec
-from tests.support.broker import KafkaBroker, unique
+from tests.support.broker import KafkaBroker
 from tests.support.kafka.committed import committed, committed_offsets, values
 from tests.support.kafka.topics import count
-from tests.support.tasks.pipeline import messages, task_spec
+from tests.support.tasks.pipeline import exactly_once, messages, source_task
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
@@ -24,23 +23,17 @@ GOOD = [b'{"n":0}', b'{"n":2}', b'{"n":5}']
 
 def _spec(broker: KafkaBroker, folder: Path, delivery: str, tolerance: str) -> TaskSpec:
     topic, dead = broker.create_topic(), broker.create_topic()
-    spec = task_spec(
-        "source",
+    spec = source_task(
+        broker,
         "runtime.connectors.files.source.task:FilesSourceTask",
         {
             "topic": topic, "url": str(folder), "errors.tolerance": tolerance,
             "errors.deadletterqueue.topic.name": dead,
         },
-        producer={"bootstrap.servers": broker.bootstrap},
-        offsets_topic=broker.create_topic(unique("offsets")),
         key_converter=ConverterSpec("org.apache.kafka.connect.storage.StringConverter"),
         value_converter=ConverterSpec("org.apache.kafka.connect.json.JsonConverter", {"schemas.enable": "false"}),
     )  # fmt: skip
-    if delivery == "at least once":
-        return spec
-    transactional_id = unique("txn")
-    producer = {**spec.producer, "transactional.id": transactional_id}
-    return replace(spec, producer=producer, producer_shared=False, transactional_id=transactional_id)
+    return spec if delivery == "at least once" else exactly_once(spec)
 
 
 @pytest.mark.parametrize("delivery", ["at least once", "exactly once"])

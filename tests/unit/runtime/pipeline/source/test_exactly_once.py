@@ -22,7 +22,7 @@ from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.kafka.committed import committed, committed_offsets, values
 from tests.support.kafka.topics import count
-from tests.support.tasks.pipeline import file_source, produce
+from tests.support.tasks.pipeline import exactly_once, file_source
 from tests.support.tasks.slot_host import RecordingHost, RunningTask
 from tests.support.waiting import wait_until
 
@@ -30,15 +30,7 @@ HERE = "tests.unit.runtime.pipeline.source.test_exactly_once"
 
 
 def _transactional(spec: TaskSpec, boundary: str = "poll", interval: float = 60.0) -> TaskSpec:
-    transactional_id = f"group-{spec.connector}-{spec.task}"
-    return replace(
-        spec,
-        producer={**spec.producer, "transactional.id": transactional_id},
-        producer_shared=False,
-        transactional_id=transactional_id,
-        transaction_boundary=boundary,
-        transaction_interval=interval,
-    )
+    return exactly_once(spec, transaction_boundary=boundary, transaction_interval=interval)
 
 
 def _restarted(broker: KafkaBroker, spec: TaskSpec) -> TaskSpec:
@@ -312,7 +304,7 @@ def test_a_transaction_that_cannot_be_committed_is_not_left_open(broker: KafkaBr
     task = RunningTask(spec, host)
     task.wait_state(State.FAILED)
     task.join()
-    produce(broker, topic, b"after")
+    broker.produce(topic, b"after")
     assert values(broker, topic) == [b"after"]
 
 

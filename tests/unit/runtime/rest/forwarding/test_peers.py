@@ -31,7 +31,7 @@ from runtime.storage.statuses import StatusRecord, StatusStore
 from tests.support.herder.herder_rig import HerderRig
 from tests.support.herder.memory_logs import TestLogs, topic
 from tests.support.herder.scripted_group import info
-from tests.support.herder.worker_rig import ServingWorker, worker_group
+from tests.support.herder.worker_rig import ServingWorker, serve_internal, worker_group
 from tests.support.never_called import NEVER_CALLED
 
 TASKS = [{"task.class": "T", "n": "0"}]
@@ -110,11 +110,7 @@ async def leader_and_owner() -> AsyncIterator[tuple[HerderRig, ServingWorker, Le
     """A leader with its herder, an owner, and the owner's client for the leader."""
     rig = HerderRig()
     async with worker_group(2) as (leader, owner):
-        handlers = InternalHandlers(InternalRequests(rig.herder, rig.configs, rig.connectors, rig.fencing), leader.keys)
-        await leader.serve([
-            Route("/connectors/{name}/tasks", Resource(post=handlers.signed(handlers.task_configs))),
-            Route("/connectors/{name}/fence", Resource(put=handlers.signed(handlers.fence))),
-        ])  # fmt: skip
+        await serve_internal(leader, rig)
         yield rig, owner, LeaderClient(owner.group, owner.clients, owner.copies, owner.keys, owner.configs)
     await rig.close()
 

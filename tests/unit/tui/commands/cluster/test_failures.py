@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.console.command_context import command_context
+from tests.support.console.command_context import run_command
 from tests.unit.tui.scripted import Scripted, expanded, status
-from tui.client.calls import drive
 from tui.client.client import Connect
 from tui.commands.result import Result
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, NotFound
-from tui.script.grammar import parse
 
 
 def cluster() -> Scripted:
@@ -24,9 +22,7 @@ def cluster() -> Scripted:
 
 
 def run(line: str, scripted: Scripted, **more: Any) -> Result:
-    command = parse(line)
-    assert command is not None
-    return drive(command.run(command_context(Connect(scripted), Profile("http://x"), **more)))
+    return run_command(line, Connect(scripted), Profile("http://x"), **more)
 
 
 def test_failures_by_cause() -> None:

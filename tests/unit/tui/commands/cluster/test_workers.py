@@ -6,16 +6,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.console.command_context import command_context
+from tests.support.console.command_context import run_command
 from tests.support.console.console_transports import InMemory
 from tests.unit.tui.scripted import expanded, status
-from tui.client.calls import ApiCall, drive
+from tui.client.calls import ApiCall
 from tui.client.client import Connect
-from tui.commands.base import execute
 from tui.commands.result import Result
 from tui.contexts.profiles import Profile
 from tui.errors import Conflict, HeadraceError, NotFound, ReadOnly, TimedOut
-from tui.script.grammar import parse
 from tui.script.output import render
 
 A, B = "a:8083", "b:8083"
@@ -74,16 +72,14 @@ class Run:
             self.asked.append(question)
             return agree
 
-        context = command_context(
+        self.result: Result = run_command(
+            line,
             Connect(self.cluster),
             profile,
             report=self.reported.append,
             confirm=confirm,
             clock=lambda: self.cluster.now,
         )
-        command = parse(line)
-        assert command is not None
-        self.result: Result = drive(execute(command, context))
 
     @property
     def sent(self) -> list[str]:

@@ -8,19 +8,17 @@ from typing import Any
 
 import pytest
 
-from tests.support.console.command_context import command_context
+from tests.support.console.command_context import run_command
 from tests.support.console.console_transports import InMemory
 from tests.unit.tui.scripted import expanded, status
-from tui.client.calls import ApiCall, drive
+from tui.client.calls import ApiCall
 from tui.client.client import Connect
-from tui.commands.base import execute
 from tui.commands.result import Result
 from tui.config.secrets import MASK
 from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.policy import guard
 from tui.contexts.profiles import Profile
 from tui.errors import NotFound, ReadOnly, UsageError
-from tui.script.grammar import parse
 
 Json = Any
 CONFIG = {"connector.class": "x.Y", "topics": "t"}
@@ -58,24 +56,22 @@ class MemoryCluster(InMemory):
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    file = tmp_path / "contexts.toml"
+def run(own_folders: Path) -> Any:
+    file = own_folders / "contexts.toml"
     file.write_text('[contexts.there]\nurl = "http://there:8083"\n')
-    (tmp_path / "config.toml").write_text('[promote.there]\nnames = { "-a" = "", "-b" = "" }\n')
+    (own_folders / "config.toml").write_text('[promote.there]\nnames = { "-a" = "", "-b" = "" }\n')
 
     def run(line: str, here: MemoryCluster, there: MemoryCluster | None = None, read_only: bool = False) -> Result:
-        command, profile = parse(line), Profile("http://here:8083", "here")
-        assert command is not None
+        profile = Profile("http://here:8083", "here")
         profile = profile.as_read_only() if read_only else profile
-        context = command_context(
+        return run_command(
+            line,
             Connect(here, guard(profile)),
             profile,
             profiles=ContextsFile(file),
             read=lambda path: Path(path).read_text(),
             connect_other=lambda other: Connect(there or MemoryCluster(), guard(other)),
         )
-        return drive(execute(command, context))
 
     return run
 

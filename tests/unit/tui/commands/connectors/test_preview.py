@@ -9,6 +9,7 @@ import pytest
 from tests.support.console.command_context import command_context
 from tests.unit.tui.scripted import Scripted
 from tui.client.calls import ApiCall, drive
+from tui.client.client import Connect
 from tui.commands.connectors.preview import Preview
 from tui.contexts.profiles import Profile
 from tui.errors import BadRequest, NotFound, UsageError
@@ -41,14 +42,8 @@ ANSWER = {
 
 
 def _run(line: str, *answers: Any, files: dict[str, str] | None = None) -> tuple[str, list[ApiCall]]:
-    from tui.client.client import Connect
-
     transport = Scripted(*answers)
-    context = command_context(
-        Connect(transport),
-        Profile("http://x"),
-        read=(files or {}).__getitem__,
-    )
+    context = command_context(Connect(transport), Profile("http://x"), read=(files or {}).__getitem__)
     command = parse(line)
     assert isinstance(command, Preview)
     assert not command.changes

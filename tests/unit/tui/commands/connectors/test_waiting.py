@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tests.support.console.command_context import command_context
+from tests.support.console.command_context import run_command
 from tests.unit.tui.scripted import Scripted, status
-from tui.client.calls import ApiCall, drive
+from tui.client.calls import ApiCall
 from tui.client.client import Connect
 from tui.contexts.profiles import Profile
-from tui.script.grammar import parse
 
 
 class Changing(Scripted):
@@ -38,10 +37,7 @@ ONE, BOTH, FAILED = ["RUNNING"], ["RUNNING", "RUNNING"], ["RUNNING", "FAILED"]
 def waited(line: str, *states: Sequence[str]) -> tuple[float, str]:
     """The seconds that the command has waited, and its outcome."""
     cluster = Changing(*states)
-    context = command_context(Connect(cluster), Profile("http://x"), clock=lambda: cluster.now)
-    command = parse(line)
-    assert command is not None
-    (outcome,) = drive(command.run(context)).outcomes
+    (outcome,) = run_command(line, Connect(cluster), Profile("http://x"), clock=lambda: cluster.now).outcomes
     return cluster.now, outcome.message
 
 

@@ -17,7 +17,7 @@ from tui.screens.operations.operation_runner import OperationRunner
 from tui.screens.services.connection import ClusterConnection
 from tui.screens.services.operations import Operations
 from tui.script.grammar import parse
-from tui.wire.observed import ObservedTransport
+from tui.wire.wrapper import ObservedTransport
 
 
 @pytest.fixture(autouse=True)
@@ -54,14 +54,10 @@ class Pins(InMemory):
 
 @pytest.mark.parametrize("forbids", [False, True])
 @pytest.mark.parametrize("line", ["apply -f NEW", "apply -f OLD", "patch connector a -s pin=4711"])
-async def test_curl_commands_hide_values_of_type_password(
-    line: str, forbids: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for kind in ("CONFIG", "STATE"):
-        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind))
+async def test_curl_commands_hide_values_of_type_password(line: str, forbids: bool, own_folders: Path) -> None:
     for file, name in (("NEW", "b"), ("OLD", "a")):
-        (tmp_path / file).write_text(json.dumps({"name": name, "config": {**CONFIG, "pin": "4711", "topics": "u"}}))
-        line = line.replace(file, str(tmp_path / file))
+        (own_folders / file).write_text(json.dumps({"name": name, "config": {**CONFIG, "pin": "4711", "topics": "u"}}))
+        line = line.replace(file, str(own_folders / file))
     cluster, connection = Pins(forbids), ClusterConnection(Profile("http://h:8083"))
     connection.transport = ObservedTransport(cluster, lambda: None)
     operations = Operations(lambda one: None)

@@ -28,11 +28,11 @@ def write_lines(file: Path, rows: list[Any]) -> None:
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def write_parquet(file: Path, columns: Mapping[str, Any], group: int = 3) -> None:
+def write_parquet(file: Path, columns: Mapping[str, Any]) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    parquet.write_table(pa.table(columns), file, row_group_size=group)
+    parquet.write_table(pa.table(columns), file, row_group_size=3)
 
 
 def test_files_are_read_in_order_and_new_ones_are_noticed(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_parents_that_vanish_are_skipped_and_continue_if_they_return() -> None:
 def test_missing_parents_are_counted_at_the_end_of_a_poll(
     issues: dict[str, Any], said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", "runtime.connectors.http.source.missing_parents")
+    caplog.set_level("INFO", "runtime.connectors.http.source.parents")
 
     def lines() -> list[str]:
         return [f"{record.levelname} {record.message}" for record in caplog.records]

@@ -13,7 +13,7 @@ from runtime.api.data.schema import Schema, Type
 from runtime.api.data.validate import validate_value
 from runtime.api.errors import ConnectError
 from runtime.connectors.http.source.connector import HttpSourceConnector
-from runtime.connectors.http.source.json_types import (
+from runtime.connectors.http.source.inference import (
     converter_of,
     read_type,
     schema_name,

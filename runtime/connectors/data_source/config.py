@@ -1,4 +1,4 @@
-"""The configuration of DataSource."""
+"""The configurations of DataSource and DataSourceSink."""
 
 from __future__ import annotations
 
@@ -7,6 +7,18 @@ from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Impo
 from runtime.connectors.config_keys import INTERVAL as AT_INTERVALS
 from runtime.connectors.config_keys import ONCE, STREAM, TOPIC_KEY, is_interval
 from runtime.connectors.data_source.loading import GROUP, common_keys
+
+RECORDS = "data.source.batch.records"
+
+SINK_KEYS = ConfigDef(
+    *grouped(GROUP, 1,
+        *common_keys("Schema of the rows as Spark's DDL, such as `id INT, name STRING`; by default that of the "
+             "records."),
+        ConfigKey(RECORDS, ConfigType.INT, 10_000, Importance.LOW, "Rows that are passed to the writer at once; fewer "
+             "when offsets are committed.", validators.at_least(1), width=Width.SHORT, display_name="Batch records"),
+    ),
+)  # fmt: skip
+
 
 TOPIC, KEY, INTERVAL = "topic", "key.field", "data.source.poll.interval.ms"
 THREADS, BATCH = "data.source.threads", "data.source.batch.size"

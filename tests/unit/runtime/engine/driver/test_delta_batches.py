@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime.engine.driver.session.wider_types import is_wider
+from runtime.engine.driver.session.delta_batches import is_wider
 
 
 @pytest.mark.parametrize(

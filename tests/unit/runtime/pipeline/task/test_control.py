@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from runtime.pipeline.task.topics import UsedTopics
+from runtime.pipeline.task.control import UsedTopics
 
 
 def _used(*moments: float) -> UsedTopics:
