@@ -100,8 +100,8 @@ def _path(jvm: Any, first: Any, names: Sequence[str]) -> Any:
 
 def _number_of(checkpoint: str) -> int:
     """The number in the name of a checkpoint; 0 for another name."""
-    found = _NAME.fullmatch(checkpoint)
-    return int(found[1], 16) if found else 0
+    match = _NAME.fullmatch(checkpoint)
+    return int(match[1], 16) if match else 0
 
 
 _QUERY, _SPOOL, _COMMITTED, _TEXT = "query", "spool", "committed", "query.json"

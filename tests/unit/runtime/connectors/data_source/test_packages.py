@@ -23,7 +23,7 @@ from runtime.system.locks import exclusive
 from tests.support.servers.http_endpoint import Answer, Received, http_server
 from tests.support.tasks.task_contexts import started
 
-_PAGE = Path(__file__).parents[3] / "docs" / "connectors" / "data-source.md"
+_PAGE = Path(__file__).parents[5] / "docs" / "connectors" / "data-source.md"
 _LISTED = re.compile(r"^\| `([\w-]+==[\w.]+)` \|", re.MULTILINE)
 _DEPENDENCIES = ("faker==23.3.0", "tenacity==9.2.1", "requests==2.34.2", "charset_normalizer==3.5.3")
 
