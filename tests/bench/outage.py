@@ -16,6 +16,7 @@ from tests.bench import report
 from tests.support.clusters.broker_outage import LINES, SOURCES, pipeline
 from tests.support.kafka.broker_cluster import BrokerCluster
 
+REMARK = "A file source of Headrace sends each line as it is written, in a transaction; Kafka's polls once a second."
 WARM = 30.0  # seconds after the first records until the processor time is measured: compilers, the class archive
 BEFORE = 60.0  # seconds in which the processor time is measured with all brokers
 
@@ -58,7 +59,7 @@ def main() -> None:
             f"one of three brokers is killed and away for {given.seconds:,.0f} s; two workers, {SOURCES} exactly-once "
             f"sources, and a sink for their topics"
         )
-        report.section("An outage of a broker", f"`python -m tests.bench.outage`, {when}: {what}.\n\n{text}")
+        report.section("An outage of a broker", f"`python -m tests.bench.outage`, {when}: {what}.\n\n{text}\n\n{REMARK}")
 
 
 if __name__ == "__main__":
