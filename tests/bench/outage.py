@@ -59,7 +59,9 @@ def main() -> None:
             f"one of three brokers is killed and away for {given.seconds:,.0f} s; two workers, {SOURCES} exactly-once "
             f"sources, and a sink for their topics"
         )
-        report.section("An outage of a broker", f"`python -m tests.bench.outage`, {when}: {what}.\n\n{text}\n\n{REMARK}")
+        report.section(
+            "An outage of a broker", f"`python -m tests.bench.outage`, {when}: {what}.\n\n{text}\n\n{REMARK}"
+        )
 
 
 if __name__ == "__main__":
