@@ -32,25 +32,30 @@ class EarlyKeys:
     ) -> None:
         self._pass_on, self._target, self._is_started = pass_on, target, is_started
         self._held: deque[events.Key] = deque()
-        self._releasing: Task[None] | None = None
+        self._is_releasing = False
+        self._task: Task[None] | None = None
 
     async def handle(self, event: events.Key) -> None:
         """Passes the key on, or keeps it until the screen has started and the key before it has taken effect."""
         if event.key in AT_ONCE:
             await self._pass_on(event)
-        elif self._held or self._releasing is not None or not self._is_started():
+        elif self._held or self._is_releasing or not self._is_started():
             self._held.append(event)
             self.release()
         else:
             path = self._path(event)
             await self._pass_on(event)
             if path:
-                self._releasing = create_task(self._release(path))
+                self._start(path)
 
     def release(self) -> None:
         """Passes the keys on as far as possible. Called when a screen has started."""
-        if self._releasing is None and self._held:
-            self._releasing = create_task(self._release([]))
+        if self._held and not self._is_releasing:
+            self._start([])
+
+    def _start(self, path: list[DOMNode]) -> None:
+        self._is_releasing = True
+        self._task = create_task(self._release(path))  # which Textual runs at once since Python 3.12: it may have ended
 
     async def _release(self, path: list[DOMNode]) -> None:
         try:
@@ -60,7 +65,7 @@ class EarlyKeys:
                 await self._pass_on(self._held.popleft())
                 await _all_processed(path)
         finally:
-            self._releasing = None
+            self._is_releasing = False
 
     def _path(self, event: events.Key) -> list[DOMNode]:
         """The way on which the key rises if its widget does not handle it. None for text that is typed."""
