@@ -230,7 +230,7 @@ class HeadraceApp(App[int]):
     def on_resize(self, event: events.Resize) -> None:
         top = self.screen
         if is_too_small(event.size) and not isinstance(top, TooSmall):
-            self.push_screen(TooSmall())
+            self.push_screen(TooSmall(event.size))
         elif isinstance(top, TooSmall):
             if is_too_small(event.size):
                 top.set_size(event.size)

@@ -30,12 +30,14 @@ class TooSmall(ModalScreen[None]):
         Binding("n,escape", "no", "no", show=False),
     ]
 
-    def __init__(self) -> None:
+    def __init__(self, size: Size) -> None:
+        """`size` is that of the terminal, which the app may learn later."""
         super().__init__()
+        self._first_size = size
         self.losses: list[str] = []  # what quitting would lose, one line each
 
     def compose(self) -> ComposeResult:
-        yield Static(self.words(self.app.size), markup=False)
+        yield Static(self.words(self._first_size), markup=False)
 
     def set_size(self, size: Size) -> None:
         self.query_one(Static).update(self.words(size))
