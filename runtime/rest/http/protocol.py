@@ -54,9 +54,10 @@ class BoundedProtocol(H11Protocol):
         if was_idle and not self.idle and self._connection is not None:
             self.connections_of_server.request_started(self._connection)
 
-    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio keeps the connection if it is true
-        """A client may close its side after the request (`nc -N`), and still gets the response, as from Jetty. A
-        stream ends: its client has gone. TLS has no half-closed connections."""
+    def eof_received(self) -> Any:
+        """A client may close its side after the request (`nc -N`), and still gets the response, as from Jetty: asyncio
+        keeps the connection if this is true, which uvicorn does not provide for. A stream ends: its client has gone.
+        TLS has no half-closed connections."""
         waits = self.responding and not self.cycle.response_started and self.conn.their_state is h11.DONE
         self._is_half_closed = waits and self.transport.get_extra_info("sslcontext") is None
         return self._is_half_closed
