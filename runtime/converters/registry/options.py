@@ -90,8 +90,18 @@ def registry_options(url: Validator, *own: ConfigKey) -> ConfigDef:
         ConfigKey("schema.registry.url", kinds.LIST, doc="URLs of schema registries, tried in order.", validator=url),
         optional("auto.register.schemas", kinds.BOOLEAN, True, "Whether to register new schemas."),
         optional("normalize.schemas", kinds.BOOLEAN, False, "Whether the registry compares schemas in a normal form."),
-        optional("use.latest.version", kinds.BOOLEAN, False, "Write with the latest schema if none is registered."),
-        optional("use.schema.id", kinds.INT, -1, "Write with the schema of this id if none is registered."),
+        optional(
+            "use.latest.version",
+            kinds.BOOLEAN,
+            False,
+            "Whether to write with the subject's latest schema if auto.register.schemas is false.",
+        ),
+        optional(
+            "use.schema.id",
+            kinds.INT,
+            -1,
+            "Id of the schema to write with if auto.register.schemas is false; -1: none.",
+        ),
         *(
             option
             for part in ("key", "value")
