@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from itertools import count
 from textwrap import wrap
 from typing import ClassVar, NamedTuple
 
@@ -144,10 +143,9 @@ class Grid(ScrollView, can_focus=True):
         self.marks: Collection[str] | None = None  # the marked keys; None if rows cannot be marked
         self.empty = ""  # the text shown if there are no rows; its lines are separated by \n
         self.sorted_by: tuple[str, str] = ("", "")  # the column of the order, and the arrow after its heading
-        self._rows: dict[str, int] = {}
         self._cells: Cells = no_cells
         self._wanted: Mapping[str, int] = {}
-        self._last_row = 0  # the last row of the cursor's key, in case the key is removed
+        self._last_row = 0  # the row of the cursor's key; its last one if the key has been removed
         self._styles: dict[str, Style] = {}
         self._arranged: list[tuple[Column, int]] = []
         self._arranged_for = -1
@@ -171,15 +169,15 @@ class Grid(ScrollView, can_focus=True):
         if self._given != before or self.column_order.column or self._ordered_by != self.column_order:
             self._ordered_by = self.column_order
             self.keys = self._in_order()
-            self._rows = dict(zip(self.keys, count(), strict=False))
         if self._wanted != self._arranged_wanted:
             self._arranged_for = -1
         if len(self.keys) != length or self.virtual_size.height != len(self.keys) + 1:
             self.virtual_size = Size(0, len(self.keys) + 1)
-        if (self.cursor is None or follow) and self.cursor not in self._rows and self.keys:
+        row = self._row_of(self.cursor)
+        if (self.cursor is None or follow) and row is None and self.keys:
             self._put(0 if self.cursor is None else min(self._last_row, len(self.keys) - 1), notify=True)
-        elif self.cursor in self._rows and self._rows[self.cursor] != self._last_row:
-            self._last_row = self._rows[self.cursor]
+        elif row is not None and row != self._last_row:
+            self._last_row = row
             fits = follow and self._last_row < self._body_height  # the rows above it are not scrolled away
             self.scroll_to(y=0 if fits else max(0, self._last_row - line), animate=False, force=True)
         self.refresh_changed()
@@ -271,14 +269,20 @@ class Grid(ScrollView, can_focus=True):
     @property
     def current(self) -> str | None:
         """The key under the cursor; None if there is none or it was removed."""
-        return self.cursor if self.cursor in self._rows else None
+        return self.cursor if self.keys[self._last_row : self._last_row + 1] == [self.cursor] else None
+
+    def _row_of(self, key: str | None) -> int | None:
+        """The row of a key; None if the grid has no such key. A mapping of all keys would take longer to build."""
+        if key is None or key != self.current:
+            return self.keys.index(key) if key in self.keys else None
+        return self._last_row
 
     # Moving
 
     def go(self, key: str) -> None:
         """Moves the cursor to a key, if the grid has it."""
-        if key in self._rows:
-            self._put(self._rows[key], notify=True)
+        if (row := self._row_of(key)) is not None:
+            self._put(row, notify=True)
 
     def _put(self, row: int, notify: bool) -> None:
         if not self.keys:
@@ -304,7 +308,7 @@ class Grid(ScrollView, can_focus=True):
 
     def action_move(self, step: int) -> None:
         self._tell_beyond(step)
-        if self.cursor in self._rows:
+        if self.current is not None:
             self._put(self._last_row + step, notify=True)
         else:  # its key was removed: the first step leads to its former row
             self._put(self._last_row - (step < 0), notify=True)
@@ -359,8 +363,8 @@ class Grid(ScrollView, can_focus=True):
     def on_resize(self) -> None:
         self._arranged_for = -1
         self._drawn.clear()
-        if self.cursor in self._rows:
-            self._into_view(self._rows[self.cursor])
+        if self.current is not None:
+            self._into_view(self._last_row)
 
     # Drawing
 

@@ -24,7 +24,7 @@ class Row(NamedTuple):
     widths: tuple[int, int, int, int, int]  # of the columns WIDTHS
 
 
-FEW = 200  # rows to remove and insert, up to which this is done one by one instead of by sorting all
+FEW = 400  # rows to remove and insert, up to which this is done one by one instead of by sorting all
 WIDTHS = ("name", "state", "tasks", "worker", "class")
 
 
@@ -37,12 +37,14 @@ class Rows:
         self._connectors: Mapping[str, Connector] = {}
         self._rows: dict[str, Row] = {}
         self._ranked: list[Row] = []
+        self._names: list[str] = []  # of the ranked rows
         self._widths: tuple[Counter[int], ...] = tuple(Counter() for _ in WIDTHS)  # how many rows have each width
 
     def update(self, connectors: Mapping[str, Connector]) -> None:
         """Takes the connectors of the next snapshot."""
         changed = changed_names(self._connectors, connectors)
-        gone = self._rows.keys() - connectors.keys()
+        added = sum(name not in self._rows for name in changed)
+        gone = self._rows.keys() - connectors.keys() if len(self._rows) + added > len(connectors) else ()
         self._connectors = connectors
         before = [self._rows[name] for name in (*gone, *changed) if name in self._rows]
         now = [_row(connectors[name]) for name in changed]
@@ -50,9 +52,12 @@ class Rows:
             self._merge({row.connector.name for row in before}, now)
         else:
             for row in before:
-                del self._ranked[self._place(row)]
+                place = self._place(row)
+                del self._ranked[place], self._names[place]
             for row in now:
-                self._ranked.insert(self._place(row), row)
+                place = self._place(row)
+                self._ranked.insert(place, row)
+                self._names.insert(place, row.connector.name)
         for row in before:
             self._count_out(row)
         for row in now:
@@ -64,6 +69,7 @@ class Rows:
     def _merge(self, before: Container[str], now: list[Row]) -> None:
         self._ranked = [row for row in self._ranked if row.connector.name not in before] + now
         self._ranked.sort(key=attrgetter("severity"))
+        self._names = [row.connector.name for row in self._ranked]
 
     def _count_in(self, row: Row) -> None:
         self._rows[row.connector.name] = row
@@ -86,11 +92,16 @@ class Rows:
         self, passes: Callable[[Connector], bool] | None, order: ListOrder = DEFAULT, facts: ListFacts = NO_FACTS
     ) -> tuple[list[str], dict[str, int]]:
         """Names in list order, and the widths of the texts in the columns WIDTHS."""
-        rows, wanted = self._ranked, [max(counter, default=0) for counter in self._widths]
+        rows, names, wanted = self._ranked, self._names, [max(counter, default=0) for counter in self._widths]
         if passes is not None:
             rows = [row for row in rows if passes(row.connector)]
+            names = [row.connector.name for row in rows]
             wanted = [max(column) for column in zip(*(row.widths for row in rows), strict=True)] if rows else [0] * 5
-        return _in_order(rows, order, facts), dict(zip(WIDTHS, wanted, strict=True))
+        if order.by == STATE and not order.further:
+            in_order = names[::-1] if order.reverse else names[:]
+        else:
+            in_order = _in_order(rows, order, facts)
+        return in_order, dict(zip(WIDTHS, wanted, strict=True))
 
     def state(self, name: str) -> str:
         return self._rows[name].overall if name in self._rows else ""
@@ -98,9 +109,6 @@ class Rows:
 
 def _in_order(rows: list[Row], order: ListOrder, facts: ListFacts) -> list[str]:
     """Names in the chosen order; equal values, and unknown values at the end, stay in the order of severity."""
-    if order.by == STATE and not order.further:
-        names = list(map(attrgetter("connector.name"), rows))
-        return names[::-1] if order.reverse else names
     ranked = [row.connector for row in rows]
     for by, reverse in reversed(order.levels):
         ranked = _sorted(ranked, by, reverse, facts)
