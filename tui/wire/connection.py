@@ -10,6 +10,7 @@ import math
 import socket
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from httptools import HttpParserError, HttpResponseParser
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import ssl
 
 READ_BYTES = 1 << 18  # per read
+LONGEST_READ = 0.5  # seconds; Python learns only after a read of a signal that arrived just before the read began
 NO_RESPONSE = "Remote end closed connection without response"
 PARTIAL_RESPONSE = "Remote end closed connection in the middle of its response"
 
@@ -99,11 +101,16 @@ class Connection:
     def close(self) -> None:
         self.socket.close()
 
+    def _read(self) -> bytes:
+        end = min(self.until, time.monotonic() + self.quiet)
+        while (left := end - time.monotonic()) > 0:
+            self.socket.settimeout(min(left, LONGEST_READ))
+            with suppress(TimeoutError):
+                return self.socket.recv(READ_BYTES)
+        raise TimeoutError("timed out")
+
     def _more(self) -> None:
-        if (left := min(self.until - time.monotonic(), self.quiet)) <= 0:
-            raise TimeoutError("timed out")
-        self.socket.settimeout(left)
-        data = self.socket.recv(READ_BYTES)
+        data = self._read()
         self._room.take(len(data))
         try:
             if data:

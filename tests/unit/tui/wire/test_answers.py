@@ -15,8 +15,10 @@ import pytest
 from tui.client.calls import ApiCall, Transport
 from tui.errors import NotFound, TimedOut, Unreachable
 from tui.wire.blocking import BlockingTransport
+from tui.wire.connection import LONGEST_READ, Connection
 from tui.wire.endpoint import Endpoint
 from tui.wire.evented import AsyncTransport
+from tui.wire.limits import SizeLimits
 
 Kinds = pytest.mark.parametrize("kind", [BlockingTransport, AsyncTransport])
 BODY = b'{"a":1}'
@@ -189,6 +191,29 @@ async def test_a_server_that_sends_single_bytes_cannot_delay_clients(kind: Calla
         with pytest.raises(TimedOut, match=r"no response within 0\.5 s"):
             await asyncio.wait_for(transport.send(ApiCall("GET", "/connectors")), 30)
         await transport.close()
+
+
+def test_a_read_is_short_so_that_a_signal_just_before_it_is_noticed() -> None:
+    """Python's handler of a signal that arrives between two instructions and a system call runs after that call."""
+    limits = list[float]()
+
+    class Socket(socket.socket):
+        def settimeout(self, value: float | None, /) -> None:
+            limits.append(value or 0.0)
+            super().settimeout(value)
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        connection = Connection(silent.getsockname(), 5.0, SizeLimits())
+        connection.socket = Socket(fileno=connection.socket.detach())
+        connection.within(LONGEST_READ * 1.4)
+        connection.ask("GET", "/", {}, None)
+        began, limits[:] = time.monotonic(), []
+        with pytest.raises(TimeoutError):
+            connection.response()
+        connection.close()
+    assert time.monotonic() - began >= LONGEST_READ * 1.4
+    assert len(limits) >= 2
+    assert max(limits) <= LONGEST_READ
 
 
 async def test_a_stream_of_single_bytes_ends_at_its_deadline() -> None:
