@@ -67,15 +67,17 @@ class ConfirmingHeartbeat(Heartbeat):  # type: ignore[misc]  # kafka-python has 
 
 class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python has no types
     """One worker's membership. `describe` returns the worker's metadata without its allocation; `on_lost` is called at
-    once when the coordinator no longer counts the worker as a member."""
+    once when the coordinator no longer counts the worker as a member, `on_rejoin` when it must join again."""
 
     def __init__(
         self, client: Any, ownership: Ownership, describe: Callable[[], WorkerMetadata], lead: Lead,
-        on_lost: Callable[[], None], clock: Callable[[], float] = lease_time, **configs: Any,
+        on_lost: Callable[[], None], on_rejoin: Callable[[], None], clock: Callable[[], float] = lease_time,
+        **configs: Any,
     ) -> None:  # fmt: skip
         super().__init__(client, **configs)
         self.heartbeat = ConfirmingHeartbeat(clock, **self.config)
-        self._ownership, self._describe, self._lead, self._on_lost = ownership, describe, lead, on_lost
+        self._ownership, self._describe, self._lead = ownership, describe, lead
+        self._on_lost, self._on_rejoin = on_lost, on_rejoin
         self._clock, self._joined = clock, 0.0
         self.join_sent: float | None = None
         """When the pending JoinGroup was sent (lease_time()); None while none is pending."""
@@ -152,6 +154,11 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
             self._ownership.lose()
             self.assignment = None
         super().reset_generation(member_id)
+        self._on_rejoin()
+
+    def request_rejoin(self) -> None:
+        super().request_rejoin()
+        self._on_rejoin()
 
     def proven(self, since: float) -> None:
         """The coordinator confirmed the membership on another connection, in answer to a request sent at `since`."""

@@ -34,7 +34,8 @@ from runtime.system.lease_clock import lease_time
 
 _log = logging.getLogger(__name__)
 
-_TICK = 0.1  # seconds between two steps
+_TICK = 0.1  # seconds between two steps during a rebalance
+_REST = 0.5  # seconds between two steps of a member; a rebalance begins the next one at once
 _LOG_INTERVAL = 5.0  # seconds between two log lines about the same problem
 _REQUEST_TIMEOUT = 5.0  # seconds for one request about the group
 
@@ -180,7 +181,7 @@ class GroupMember:
             self._coordinator = self._retrying(lambda: self._create(GroupCoordinator, client))
             while not self._closing.is_set():
                 self._retrying(self._stay)
-                self._wake.wait(_TICK)
+                self._wake.wait(self._pause())
                 if not self._closing.is_set():
                     self._wake.clear()
         except GroupOccupied as error:
@@ -201,6 +202,7 @@ class GroupMember:
             self._describe,
             self._events.lead,
             self._on_lost,
+            self._wake.set,
             group_id=self.group_id,
             api_version=client._manager.broker_version,
             session_timeout_ms=int(self._times.session_timeout * 1000),
@@ -271,6 +273,13 @@ class GroupMember:
     def _why(self, error: Exception) -> str:
         denied = type(error).__name__ == "GroupAuthorizationFailedError"
         return denial(self._settings, "READ", f"group {self.group_id}") if denied else str(error)
+
+    def _pause(self) -> float:
+        """Seconds until the next step, unless something wakes the thread."""
+        coordinator = self._coordinator
+        if self._place is None or coordinator is None or coordinator.need_rejoin() or self._rejoin.is_set():
+            return _TICK
+        return min(max(self._rejoin_at - time.monotonic(), 0.0), _REST)
 
     def _stay(self) -> None:
         coordinator = self._coordinator

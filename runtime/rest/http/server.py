@@ -7,7 +7,7 @@ import errno
 import socket
 import ssl
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -27,12 +27,27 @@ class PortTaken(Exception):
     """The listener's address cannot be bound; the message names the property and the remedy."""
 
 
+_DATE_INTERVAL = 1.0  # seconds between two updates of the Date header
+
+
 class _Server(uvicorn.Server):
     """uvicorn without its signal handlers: the worker handles signals."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self.listening = asyncio.Event()
+        self.listening, self._ending = asyncio.Event(), asyncio.Event()
+
+    def end(self) -> None:
+        """Stops accepting connections, and ends as soon as the requests in progress have ended."""
+        self.should_exit = True
+        self._ending.set()
+
+    async def main_loop(self) -> None:
+        """Updates the Date header until `end` is called; uvicorn's own loop wakes ten times a second to look for it."""
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_DATE_INTERVAL):
+                    await self._ending.wait()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -77,7 +92,7 @@ class RestServer:
     async def close(self) -> None:
         """Stops listening, and waits up to SHUTDOWN_TIMEOUT for requests in progress."""
         for server, _ in self._running:
-            server.should_exit = True
+            server.end()
         await asyncio.gather(*(serving for _, serving in self._running), return_exceptions=True)
         for bound in self._sockets:
             bound.close()

@@ -38,7 +38,7 @@ def client() -> Iterator[Any]:
 
 @pytest.fixture
 def coordinator(client: Any) -> GroupCoordinator:
-    return GroupCoordinator(client, Ownership(), lambda: OWN, lead, lambda: None, group_id="g")
+    return GroupCoordinator(client, Ownership(), lambda: OWN, lead, lambda: None, lambda: None, group_id="g")
 
 
 def decided(coordinator: GroupCoordinator, members: Mapping[str, bytes]) -> Mapping[str, Assignment]:
@@ -75,7 +75,7 @@ def test_a_heartbeat_confirms_nothing_for_the_time_of_a_suspended_machine(client
     """The response arrives after the machine continues; the session has ended meanwhile."""
     now = 1000.0
     coordinator = GroupCoordinator(
-        client, Ownership(), lambda: OWN, lead, lambda: None, clock=lambda: now, group_id="g"
+        client, Ownership(), lambda: OWN, lead, lambda: None, lambda: None, clock=lambda: now, group_id="g"
     )
     coordinator.heartbeat.sent_heartbeat()
     now += 300.0
@@ -88,3 +88,17 @@ def test_a_join_request_that_could_not_be_sent_is_not_pending(coordinator: Group
     with pytest.raises(errors.KafkaError):
         client._manager.run(coordinator._do_join_and_sync_async)
     assert coordinator.join_sent is None
+
+
+def test_a_rebalance_and_the_loss_of_the_membership_are_reported_at_once(client: Any) -> None:
+    """The member's thread sleeps for half a second between two steps."""
+    reported = []
+    coordinator = GroupCoordinator(
+        client, Ownership(), lambda: OWN, lead, lambda: None, lambda: reported.append("rejoin"), group_id="g"
+    )
+    for error in (errors.RebalanceInProgressError, errors.IllegalGenerationError, errors.UnknownMemberIdError):
+        reported.clear()
+        with pytest.raises(error):
+            coordinator._handle_heartbeat_response(SimpleNamespace(error_code=error.errno), 0.0)
+        assert reported == ["rejoin"]
+        assert coordinator.need_rejoin()
