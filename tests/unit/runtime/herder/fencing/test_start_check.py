@@ -54,6 +54,7 @@ async def test_a_run_that_was_replaced_must_not_start(rig: HerderRig) -> None:
     assert await refused(rig, spec) == REPLACED
     await rig.herder.delete("a")
     await rig.until(lambda: not rig.engine.running)
+    assert await rig.connectors.settled("a")
     assert await refused(rig, spec) == "connector a does not run on this worker any more"
 
 
