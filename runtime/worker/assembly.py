@@ -238,7 +238,7 @@ def assemble(
         PluginReload(plugins, host, configs, connectors), restarts, config_history,
     ))  # fmt: skip
     duties = GroupDuties(connectors, statuses, board, changes, loads, shared.read_to_end)
-    peer_watch = PeerWatch(group, accepts=outside.accepts) if isinstance(group, WorkerGroup) else None
+    peer_watch = PeerWatch(group, connect=outside.connect) if isinstance(group, WorkerGroup) else None
     body_memory = BodyMemory()
     served = [*api, *(admin if config.admin_listeners is None else [])]
     return WorkerParts(

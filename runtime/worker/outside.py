@@ -5,7 +5,7 @@ The deterministic simulation (docs/architecture/simulation.md) replaces all of i
 from __future__ import annotations
 
 import concurrent.futures
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.supervisor import SparkEngine
 from runtime.herder.fencing.zombie_fencing import Fence
 from runtime.herder.group.awaited_view import AwaitView
-from runtime.herder.group.peer_watch import accepts
+from runtime.herder.group.peer_watch import Connect, connect
 from runtime.herder.offsets.stored_offsets import NewWriter
 from runtime.host.environment_hosts import EnvironmentHosts
 from runtime.host.port import HostListener
@@ -45,7 +45,7 @@ class Outside:
     fence: Fence = fence
     own_logs: NewLogs = own_logs
     await_view: AwaitView = concurrent.futures.Future.result
-    accepts: Callable[[str], Awaitable[bool | None]] = accepts
+    connect: Connect = connect
     transport: httpx.AsyncBaseTransport | None = None
 
 

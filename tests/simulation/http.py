@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import httpx
 
+from runtime.herder.group.peer_watch import PeerConnection
 from tests.simulation.loop import Process, SimLoop
 from tests.simulation.network import Network
 
@@ -22,6 +23,16 @@ class Refused(Exception):
 
 class Disconnected(Exception):
     """The other process ended before its response was complete."""
+
+
+class SilentTransport(asyncio.Transport):
+    """Of a connection on which nothing is sent."""
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        assert not data
+
+    def abort(self) -> None:
+        pass
 
 
 @dataclass
@@ -50,15 +61,23 @@ class Web:
     """Requests that workers are carrying out."""
     _served: int = 0
 
-    async def accepts(self, source: str, url: str) -> bool | None:
-        """Whether a process listens; None without an answer within a second."""
+    async def connect(self, source: str, url: str, on_lost: Callable[[], None]) -> PeerConnection | None:
+        """A connection without requests; None without a response within a second."""
+        address = urlsplit(url).netloc
         try:
             async with asyncio.timeout(1.0):
-                return await self._connect(source, urlsplit(url).netloc) is not None
+                listener = await self._connect(source, address)
         except Refused:
-            return False
+            raise ConnectionRefusedError(address) from None
         except TimeoutError:
             return None
+        connection = PeerConnection(on_lost)
+        connection.connection_made(SilentTransport())
+        host = address.partition(":")[0]
+        listener.process.at_end.append(
+            lambda: self.network.deliver(host, source, lambda: connection.connection_lost(None))
+        )
+        return connection
 
     async def _connect(self, source: str, address: str) -> Listener:
         """The kernel accepts connections, also for a frozen process."""

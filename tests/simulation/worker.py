@@ -203,7 +203,7 @@ class SimWorker:
             fence=fence,
             own_logs=lambda clients: SimLogs(world.kafka, network, process),
             await_view=loop.await_result,
-            accepts=lambda url: world.web.accepts(self.name, url),
+            connect=lambda url, on_lost: world.web.connect(self.name, url, on_lost),
             transport=Transport(world.web, self.name),
         )
 
