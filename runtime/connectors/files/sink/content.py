@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from runtime.api.data.columns import ValueBatch, selected
 from runtime.api.data.schema import Schema
+from runtime.api.errors import ConnectError
 from runtime.connectors.files.arrow_merge import (
     MergeError,
     floating_paths,
@@ -52,10 +53,15 @@ class RowBuffer(ABC):
         """Adds rows that a Content has accepted."""
 
     def spill(self) -> None:
-        """Moves the rows from memory to a temporary file."""
-        if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="headrace-")  # noqa: SIM115 - closed by discard()
-        self._write(self._file)
+        """Moves the rows from memory to a temporary file. ConnectError if that cannot be written; the rows are then
+        incomplete."""
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="headrace-")  # noqa: SIM115 - closed by discard()
+            self._write(self._file)
+            self._file.flush()
+        except OSError as error:
+            raise ConnectError(f"Cannot write to the temporary folder {tempfile.gettempdir()}: {error}") from None
         self._rows, self.size = [], 0
 
     @abstractmethod

@@ -104,14 +104,16 @@ class PartitionWriter:
             done = self._add_some(chunk.part(done, len(chunk)), times[done:]) + done
 
     def close_cut(self, by_clock: bool = False) -> None:
-        """Ends the open file set and writes its files."""
-        file_set, self.file_set = self.file_set, None
+        """Ends the open file set and writes its files. Raises FileError if the end cannot be stored; the set is then still
+        open, since its records are nowhere else."""
+        file_set = self.file_set
         if file_set is None:
             return
         if by_clock and self._journal is not None:
             self._journal.add(file_set.end, self._first or 0)
         files = [self._uploads.submit(file, self.owner) for file in file_set.files.values()]
         self.pending.append(PendingFileSet(file_set.start, file_set.end, files))
+        self.file_set = None
 
     def spill(self) -> None:
         """Moves the collected records to temporary files."""

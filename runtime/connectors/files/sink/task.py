@@ -46,6 +46,13 @@ class FilesSinkTask(SinkTask):
         )  # fmt: skip
 
     def put(self, records: Sequence[SinkRecord]) -> None:
+        try:
+            self._take(records)
+        except Exception:
+            self._drop_open()
+            raise
+
+    def _take(self, records: Sequence[SinkRecord]) -> None:
         from runtime.connectors.files.sink.chunk import chunks
 
         if len(records):
@@ -95,6 +102,13 @@ class FilesSinkTask(SinkTask):
             writer.discard()
         if self._parts is not None:
             self._parts.uploads.stop()
+
+    def _drop_open(self) -> None:
+        """The worker commits once more for a task that has failed, up to the records before the put that failed: file sets
+        that have records of both sides must neither be published nor count as written."""
+        for writer in self._writers.values():
+            if writer.file_set is not None:
+                writer.restart()
 
     def _refuse_nulls(self, records: Sequence[SinkRecord]) -> None:
         for record in records:

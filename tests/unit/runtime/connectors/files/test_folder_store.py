@@ -57,7 +57,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
         out.write(b"new")
         raise OSError("the disk is full")
 
-    with pytest.raises(FileError, match=r"Cannot write a\.txt: the disk is full"):
+    with pytest.raises(FileError, match=f"Cannot write a.txt in {tmp_path}: the disk is full"):
         store.write("a.txt", fail)
     assert store.read("a.txt") == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import tempfile
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -332,6 +333,34 @@ def test_a_task_that_is_sent_back_into_an_open_file_reads_it_from_its_start(tmp_
     sink.commit_until(6)
     sink.stop()
     assert files(tmp_path) == {name(0): values}
+
+
+def test_records_of_a_file_set_whose_end_cannot_be_stored_are_not_committed(tmp_path: Path) -> None:
+    clock = Clock(100.0)
+    sink = SinkDriver(tmp_path, {**JSON, "rotate.schedule.interval.ms": "5000"}, clock=clock)
+    sink.put(records([{"n": 0}, {"n": 1}]))
+    journal = tmp_path / ".headrace" / "files" / "orders-0.json"
+    (journal / "not a file").mkdir(parents=True)
+    clock.now += 5
+    with pytest.raises(ConnectError, match=rf"Cannot write \.headrace/files/orders-0\.json in {tmp_path}"):
+        sink.put([])
+    assert sink.commit() == 0
+    sink.stop()
+    assert files(tmp_path) == {}
+
+
+def test_a_put_that_fails_publishes_none_of_its_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk for temporary files is full; when the task commits for the last time, the file set is due."""
+    clock = Clock(100.0)
+    sink = SinkDriver(tmp_path, {**JSON, "rotate.schedule.interval.ms": "5000", "buffer.bytes": "30"}, clock=clock)
+    sink.put(records([{"n": 0}, {"n": 1}]))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with pytest.raises(ConnectError, match=f"Cannot write to the temporary folder {tmp_path}/missing"):
+        sink.task.put(records([{"n": 2}, {"n": 3}], 2))
+    clock.now += 5
+    assert sink.commit() == 0
+    sink.stop()
+    assert files(tmp_path) == {}
 
 
 def test_a_file_that_cannot_be_written_fails_the_task_and_commits_nothing(tmp_path: Path) -> None:
