@@ -74,7 +74,7 @@ def _of_state(state: str) -> Fault:
 
 
 def _of_sqlite(text: str) -> Fault:
-    if "locked" in text or "busy" in text:
+    if "locked" in text or "busy" in text or "is full" in text:
         return Fault.RETRIABLE
     if "no such table" in text or "no such column" in text or "has no column" in text:
         return Fault.CHANGED

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, NestedTransaction, text
 from sqlalchemy.exc import DBAPIError
 
 from runtime.api.data.record import SinkRecord
@@ -164,11 +164,13 @@ class SinkWrites:
 
     def _write(self, connection: Connection, plan: Plan, segment: Segment) -> None:
         """Writes the rows; if that fails because of a row, writes each half, down to the rows at fault."""
+        savepoint = connection.begin_nested()
         try:
-            with connection.begin_nested():
-                self._apply(connection, plan, segment)
+            self._apply(connection, plan, segment)
+            savepoint.commit()
             return
         except Exception as error:
+            self._roll_back(savepoint, error)
             if isinstance(error, ConnectError) or fault_of(error) is not Fault.ROW:
                 raise
             if len(segment) == 1:
@@ -177,6 +179,14 @@ class SinkWrites:
         middle = len(segment) // 2
         self._write(connection, plan, segment.part(0, middle))
         self._write(connection, plan, segment.part(middle, len(segment)))
+
+    def _roll_back(self, savepoint: NestedTransaction, error: Exception) -> None:
+        """Undoes what the failed statements have written. Raises their error if that fails: SQLite, for one, ends the whole
+        transaction when its disk is full, and its savepoints with it."""
+        try:
+            savepoint.rollback()
+        except Exception:
+            raise error from None
 
     def _described(self, segment: Segment, error: Exception) -> str:
         record = segment.records[0]

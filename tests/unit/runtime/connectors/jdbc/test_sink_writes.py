@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import resource
 import traceback
 from decimal import Decimal
 from typing import Any
@@ -307,6 +308,44 @@ def test_retries_are_limited(sqlite_db: TestDatabase, tmp_path: Any) -> None:
     sqlite_db.query("CREATE TABLE t (other INTEGER)")
     with sqlite3.connect(tmp_path / "unit.db"), pytest.raises(ConnectError, match=r"max\.retries=0"):
         sink.put(_row(2, "b"), schemas=SCHEMAS)
+    sink.stop()
+
+
+def test_the_error_of_a_full_disk_is_not_hidden_by_that_of_its_savepoint(sqlite_db: TestDatabase) -> None:
+    """SQLite then ends the transaction itself. The batch is larger than its cache."""
+    sink = SinkRun({**sqlite_db.config, **UPSERT})
+    sink.put(_row(1, "a"), schemas=SCHEMAS)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, limits[1]))
+    try:
+        with pytest.raises(ConnectError, match="disk I/O error"):
+            sink.put(*(_row(number, "x" * 100_000) for number in range(2, 60)), schemas=SCHEMAS)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    sink.put(_row(2, "b"), schemas=SCHEMAS)
+    assert _rows(sqlite_db) == [(1, "a", 0), (2, "b", 0)]
+    sink.stop()
+
+
+def test_a_batch_that_a_full_disk_refuses_is_written_later(
+    sqlite_db: TestDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def small(*arguments: Any, **options: Any) -> Any:
+        connection = connect(*arguments, **options)
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+        return connection
+
+    from sqlite3 import dbapi2
+
+    connect, pages = dbapi2.connect, 10
+    monkeypatch.setattr(dbapi2, "connect", small)
+    sink = SinkRun({**sqlite_db.config, **UPSERT})
+    batch = [sink.record(*_row(number, "x" * 10_000), SCHEMAS, "t") for number in range(10)]
+    with pytest.raises(RetriableError, match="database or disk is full"):
+        sink.task.put(batch)
+    pages = 1000
+    sink.task.put(batch)
+    assert len(_rows(sqlite_db)) == 10
     sink.stop()
 
 
