@@ -109,7 +109,8 @@ class FolderStore:
     def write(self, path: str, fill: Callable[[BinaryIO], None], check: Callable[[], None] = lambda: None) -> int:
         """Creates or replaces a file with the bytes that `fill` writes; returns its size. `check` is called before the
         file is published, and prevents that by an error."""
-        with self._named(f"{path} in {self.location.url}", "write", (OSError,)):  # other errors come from `fill` and `check`
+        place = f"{path} in {self.location.url}"
+        with self._named(place, "write", (OSError,)):  # other errors come from `fill` and `check`
             return self._write_disk(path, fill, check) if self.on_disk else self._upload(path, fill, check)
 
     def remove_unfinished(self, folder: str, prefix: str) -> None:

@@ -92,6 +92,14 @@ class PartitionWriter:
         assert self._restart is not None
         return self._restart
 
+    def fail(self, start: int | None) -> None:
+        """A put has failed that began when the file set from `start` was open; None: when none was. No later offset is
+        committed, so that the next task makes the same file sets, and replaces files that have records of that put."""
+        if self.file_set is not None:
+            self.restart()
+        if start is not None:
+            self._restart = start
+
     def append(self, chunk: Chunk) -> None:
         """Adds records, which follow those before them."""
         if self._first is None:
@@ -104,8 +112,8 @@ class PartitionWriter:
             done = self._add_some(chunk.part(done, len(chunk)), times[done:]) + done
 
     def close_cut(self, by_clock: bool = False) -> None:
-        """Ends the open file set and writes its files. Raises FileError if the end cannot be stored; the set is then still
-        open, since its records are nowhere else."""
+        """Ends the open file set and writes its files. Raises FileError if the end cannot be stored; the set is then
+        still open, since its records are nowhere else."""
         file_set = self.file_set
         if file_set is None:
             return

@@ -46,10 +46,12 @@ class FilesSinkTask(SinkTask):
         )  # fmt: skip
 
     def put(self, records: Sequence[SinkRecord]) -> None:
+        starts = {tp: writer.file_set.start for tp, writer in self._writers.items() if writer.file_set is not None}
         try:
             self._take(records)
-        except Exception:
-            self._drop_open()
+        except Exception:  # the worker commits the offsets before this put once more
+            for tp, writer in self._writers.items():
+                writer.fail(starts.get(tp))
             raise
 
     def _take(self, records: Sequence[SinkRecord]) -> None:
@@ -102,13 +104,6 @@ class FilesSinkTask(SinkTask):
             writer.discard()
         if self._parts is not None:
             self._parts.uploads.stop()
-
-    def _drop_open(self) -> None:
-        """The worker commits once more for a task that has failed, up to the records before the put that failed: file sets
-        that have records of both sides must neither be published nor count as written."""
-        for writer in self._writers.values():
-            if writer.file_set is not None:
-                writer.restart()
 
     def _refuse_nulls(self, records: Sequence[SinkRecord]) -> None:
         for record in records:

@@ -181,7 +181,7 @@ class SinkWrites:
         self._write(connection, plan, segment.part(middle, len(segment)))
 
     def _roll_back(self, savepoint: NestedTransaction, error: Exception) -> None:
-        """Undoes what the failed statements have written. Raises their error if that fails: SQLite, for one, ends the whole
+        """Undoes what the failed statements have written. Raises their error if that fails: SQLite ends the whole
         transaction when its disk is full, and its savepoints with it."""
         try:
             savepoint.rollback()

@@ -27,7 +27,7 @@ from runtime.api.errors import ConnectError, DataError
 from tests.support.clock import Clock
 from tests.support.tasks.files_sink import EPOCH, TP, SinkDriver, files, records
 from tests.support.tasks.task_contexts import DeadLetterList
-from tests.support.waiting import allowed
+from tests.support.waiting import allowed, wait_until
 
 JSON = {"format": "json"}
 
@@ -361,6 +361,23 @@ def test_a_put_that_fails_publishes_none_of_its_records(tmp_path: Path, monkeypa
     assert sink.commit() == 0
     sink.stop()
     assert files(tmp_path) == {}
+
+
+def test_records_of_a_failed_put_are_not_repeated_in_another_file(tmp_path: Path) -> None:
+    """The put closes a file that has records of the put before it, and fails at a later record."""
+    sink = SinkDriver(tmp_path, {**JSON, "flush.size": "4"})
+    sink.put(records([{"n": n} for n in range(2)]))
+    values: list[Any] = [{"n": n} for n in range(2, 8)]
+    with pytest.raises(ConnectError, match="offset 7 cannot be stored"):
+        sink.put(records([*values[:5], {"n": object()}], 2))
+    wait_until(lambda: name(0) in files(tmp_path), 5, "the first file")
+    assert sink.commit() == 0
+    sink.stop()
+    again = SinkDriver(tmp_path, {**JSON, "flush.size": "4"})
+    again.put(records([{"n": n} for n in range(8)]))
+    again.commit_until(8)
+    again.stop()
+    assert [row["n"] for rows in files(tmp_path).values() for row in rows] == list(range(8))
 
 
 def test_a_file_that_cannot_be_written_fails_the_task_and_commits_nothing(tmp_path: Path) -> None:
