@@ -6,7 +6,7 @@ import sys
 
 from runtime.main import main
 
-_BROKEN_PIPE = 141
+_BROKEN_PIPE, _INTERRUPTED = 141, 130
 _OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO)
 
 
@@ -23,6 +23,8 @@ def entry() -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
         return code
+    except KeyboardInterrupt:  # before the command handles it itself
+        return _INTERRUPTED
     except OSError as error:
         if error.filename is not None or error.errno not in _OUTPUT:
             raise
