@@ -139,7 +139,13 @@ class WorkerGroup:
     @property
     def trouble(self) -> str:
         """The reason why the worker is not in the group, or cannot lead it; empty otherwise."""
-        return self._member.trouble or self.cannot_lead
+        return self._member.trouble or self._unconfirmed or self.cannot_lead
+
+    @property
+    def _unconfirmed(self) -> str:
+        """Why no task runs: a broker that is frozen closes no connection, which would be an error of the client."""
+        is_confirmed = self._member.confirmed_until > lease_time()
+        return "" if is_confirmed else f"Kafka does not confirm the membership in group {self._member.group_id}"
 
     @property
     def cannot_lead(self) -> str:

@@ -24,6 +24,7 @@ from runtime.kafka.group.ownership import Ownership
 from runtime.kafka.group.protocol import CONNECTOR, Assignment, AssignmentError, Details, WorkerMetadata
 from runtime.model.states import State
 from runtime.storage.statuses import StatusRecord
+from runtime.system.lease_clock import lease_time
 from tests.support.herder.herder_rig import HerderRig
 from tests.support.waiting import until
 
@@ -143,6 +144,15 @@ class Rig:
     def other(self, claims: Mapping[str, tuple[int, ...]] | None = None) -> WorkerMetadata:
         held = None if claims is None else Assignment("me", URL, 0, claims)
         return WorkerMetadata(OTHER, self.herder.configs.offset, held, Details("test", 2))
+
+
+async def test_a_membership_that_is_not_confirmed_is_named_as_the_trouble() -> None:
+    """A frozen broker is no error of the client."""
+    rig = Rig()
+    await rig.join()
+    assert not rig.group.trouble
+    rig.member.confirmed_until = lease_time() - 0.001
+    assert rig.group.trouble == "Kafka does not confirm the membership in group g"
 
 
 async def test_a_cordoned_worker_adopts_nothing_even_if_it_is_alone() -> None:
