@@ -56,8 +56,8 @@ LOCAL_DEFAULTS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "512m",
-    # The executor, a part of the driver, only seems to be silent: when the clock was set forward, or the JVM was stopped.
-    # Spark then forgets its blocks, and logs an error with every heartbeat.
+    # The executor, a part of the driver, only seems to be silent when the clock was set forward or the JVM was stopped.
+    # Spark would forget its blocks, and log an error with every heartbeat.
     "spark.storage.blockManagerHeartbeatTimeoutMs": "3650d",
     # Threads that wait for slots, of which Spark would start one for each core; each has 0.1 MB of stack.
     "spark.rpc.netty.dispatcher.numThreads": "2",
