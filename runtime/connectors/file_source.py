@@ -90,16 +90,20 @@ class FileStreamSourceTask(SourceTask):
             self.idle_poll = _CHECK_INTERVAL_WATCHED if self._watched else _CHECK_INTERVAL
             return self._none()
         assert self._fd is not None
+        while block := self._block(self._fd):
+            self._grew = self._clock()
+            if lines := self._lines.feed(block):
+                return lines  # otherwise its only line goes on: a poll without records would be followed by a pause
+        return self._at_end(self._fd)
+
+    def _block(self, fd: int) -> bytes:
         try:
-            block = os.pread(self._fd, _CHUNK, self._lines.end)
+            block = os.pread(fd, _CHUNK, self._lines.end)
             if not block and self._watch():  # data that arrived before the watch is not reported
-                block = os.pread(self._fd, _CHUNK, self._lines.end)
+                block = os.pread(fd, _CHUNK, self._lines.end)
         except OSError as error:
             raise ConnectError(f"Cannot read {self._path}: {error.strerror}") from error
-        if not block:
-            return self._at_end(self._fd)
-        self._grew = self._clock()
-        return self._lines.feed(block)
+        return block
 
     def _watch(self) -> bool:
         """Requests a report of the next change; True if no request was pending."""

@@ -55,6 +55,13 @@ def test_batch_size_bounds_a_poll(path: Path) -> None:
     assert [len(follower.task.poll() or ()) for _ in range(4)] == [10, 10, 5, 0]
 
 
+def test_a_line_longer_than_a_block_needs_no_further_poll(path: Path) -> None:
+    """After each poll without records the worker waits longer, up to a minute for a file that is watched."""
+    path.write_bytes(b"x" * 5_000_000 + b"\nnext\n")
+    batch = Follower(path).task.poll()
+    assert batch is not None and [len(record.value) for record in batch] == [5_000_000, 4]
+
+
 def test_resumes_from_a_position(path: Path) -> None:
     path.write_bytes("grün\ntwo\n".encode())
     assert Follower(path, 6).read() == [("two", 10)]
