@@ -24,7 +24,10 @@ class ScriptedSession:
 
     def send(self, make: Callable[[], Mapping[str, Any]]) -> Future[Any]:
         future: Future[Any] = Future()
-        self.requests.append((dict(make()), future))
+        try:
+            self.requests.append((dict(make()), future))
+        except Exception as error:  # as a call in the thread of the real client
+            future.set_exception(error)
         return future
 
     def close(self) -> None:

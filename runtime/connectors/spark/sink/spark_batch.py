@@ -139,7 +139,10 @@ class SparkBatch:
 
     def _prepared(self) -> dict[str, Any]:
         if self._rows is not None:
-            self._rows.write(self._file, self._columns)
+            try:
+                self._rows.write(self._file, self._columns)
+            except OSError as error:  # such as a full disk, which another attempt may find emptier
+                raise SparkRequestError(f"Cannot write {self._file}: {error}") from error
             self._rows = None
         ranges: dict[str, dict[str, list[int]]] = {}
         for tp, end in self.ends.items():

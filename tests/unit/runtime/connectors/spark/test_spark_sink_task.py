@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyarrow import parquet
 
@@ -171,6 +173,21 @@ def test_a_failed_write_is_repeated_and_then_fails_the_task() -> None:
     rig.session.refuse("no space left")
     with pytest.raises(ConnectError, match="could not write a batch of 1 records: no space left"):
         rig.pass_time(0)
+
+
+def test_rows_that_a_full_disk_refuses_are_written_by_the_next_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "later"
+    monkeypatch.setenv(session_client.ROWS, str(folder))
+    rig = SparkSinkRig({"spark.write.retries": "2"}, delay=lambda attempt: 0.0)
+    rig.put(ZERO, ROW)
+    rig.pass_time(10)
+    rig.pass_time(0)
+    assert rig.operations() == []
+    folder.mkdir()
+    rig.pass_time(0)
+    assert parquet.read_table(rig.session.take("write")["files"][0]).to_pylist() == [ROW]
 
 
 def test_records_for_which_the_query_fails_are_reported_and_the_rest_is_written() -> None:
