@@ -219,7 +219,7 @@ async def test_a_plan_that_changes_while_it_is_confirmed_is_asked_again(
     """Someone else changes a key that the plan would otherwise reset unseen."""
     config = {"connector.class": "a.b.FileStreamSink", "topics": "t", "tasks.max": "1"}
     monkeypatch.chdir(tmp_path)
-    Path("one.json").write_text(json.dumps({"name": "one", "config": {**config, "tasks.max": "2"}}))
+    (tmp_path / "one.json").write_text(json.dumps({"name": "one", "config": {**config, "tasks.max": "2"}}))
     path, validation = "/connectors/one/config", {"error_count": 0, "configs": []}
     answers = {"/": {"version": "4.3.0"}, LIST: {"one": listed("one")}, path: config, f"PATCH {path}": None}
     answers["PUT /connector-plugins/FileStreamSink/config/validate"] = validation
@@ -241,7 +241,7 @@ async def test_a_typed_restore_carries_out_what_was_confirmed(tmp_path: Path, mo
     config = {"connector.class": "a.b.FileStreamSink", "topics": "t", "tasks.max": "1", "name": "one"}
     saved = {name: {"config": {**config, "name": name}, "state": "STOPPED"} for name in ("one", "two")}
     monkeypatch.chdir(tmp_path)
-    Path("b").write_text(json.dumps({"headrace_backup": 1, "connectors": saved}))
+    (tmp_path / "b").write_text(json.dumps({"headrace_backup": 1, "connectors": saved}))
     mine = {"name": "one", "tasks": [], "type": "sink", "config": {**config, "topics": "mine"}}
     answers = {"/": {"version": "4.3.0"}, LIST: {"one": stopped(mine), "two": stopped(saved["two"])}}
     answers |= {f"/connectors/{name}/offsets": {"offsets": []} for name in saved}
