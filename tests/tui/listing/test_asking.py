@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from textual import events
 from textual.content import Content
@@ -71,7 +73,7 @@ async def test_a_resize_under_a_dialog_keeps_the_footer_of_the_screen_below() ->
 @pytest.mark.parametrize(
     "parts", [{}, {"name": "12"}, {"name": "12", "why": "", "option": "reset its offsets"}], ids=len
 )
-async def test_a_long_question_scrolls_above_its_buttons(size: tuple[int, int], parts: dict[str, str]) -> None:
+async def test_a_long_question_scrolls_above_its_buttons(size: tuple[int, int], parts: dict[str, Any]) -> None:
     async with console(NO_CLUSTER, *size) as seen:
         await detach_store(seen)
         update(seen, connector("orders"))
