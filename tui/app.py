@@ -51,7 +51,7 @@ class HeadraceApp(App[int]):
             tooltip="copy a cell, the row, the table, the text or the screen, or write it to a file",
         ),
         Binding("ctrl+q", "leave", "quit", show=False, priority=True),
-        Binding("question_mark", "help", "help", show=False),
+        Binding("question_mark", "help", "help", key_display="?"),
         Binding("f12", "picture", "screenshot into a file", id="screenshot", show=False),
         Binding("ctrl+z", "suspend_process", "to the shell; fg returns", show=False),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
 from typing import IO, Any, AnyStr
@@ -35,11 +36,11 @@ def _limited(file: IO[AnyStr], name: str, most: int) -> AnyStr:
     return content
 
 
-def parse_json(text: str, where: str, advice: str = "") -> Any:
+def parse_json(text: str, where: str, advice: str = "", parse_float: Callable[[str], Any] | None = None) -> Any:
     """The JSON value; `where` names its source in the UsageError. Numbers that JSON does not have, and keys that occur
-    twice, of which one would be lost, are errors."""
+    twice, of which one would be lost, are errors. `parse_float` reads numbers with a fraction or an exponent."""
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite)
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_finite, parse_float=parse_float or _finite)
     except ValueError as error:
         raise UsageError(f"{where}: not JSON: {error}", advice) from None
     except RecursionError:

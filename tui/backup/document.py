@@ -40,9 +40,13 @@ class BackupDocument(NamedTuple):
 
 
 def saved(connector: Connector, offsets: tuple[Offset, ...]) -> SavedConnector:
-    """A connector with its offsets. A connector that is neither paused nor stopped is to run, even if it has failed."""
-    state = connector.state if connector.state in STATES else "RUNNING"
-    return SavedConnector(connector.name, connector.type, state, connector.config, offsets)
+    """A connector with its offsets."""
+    return SavedConnector(connector.name, connector.type, state_of(connector), connector.config, offsets)
+
+
+def state_of(connector: Connector) -> str:
+    """One of STATES: a connector that is neither paused nor stopped is to run, even if it has failed."""
+    return connector.state if connector.state in STATES else "RUNNING"
 
 
 def text(document: BackupDocument) -> str:

@@ -48,12 +48,12 @@ class RestoreOptions(NamedTuple):
 
 
 class RestoreStep(NamedTuple):
-    """One connector: `saved` as it is to be, `before` its state on the cluster, None if it does not exist."""
+    """One connector: `saved` as it is to be, `now` as it is on the cluster, None if it does not exist."""
 
     saved: SavedConnector
     action: RestoreAction
     state: str  # that the connector gets
-    before: str | None = None
+    now: SavedConnector | None = None
     config: tuple[ConfigChange, ...] = ()
     offsets: tuple[OffsetChange, ...] = ()
     written: Mapping[str, str] = {}  # the whole config that the connector gets
@@ -62,6 +62,11 @@ class RestoreStep(NamedTuple):
     @property
     def name(self) -> str:
         return self.saved.name
+
+    @property
+    def before(self) -> str | None:
+        """Its state on the cluster, None if it does not exist."""
+        return None if self.now is None else self.now.state
 
     @property
     def pending(self) -> bool:
@@ -132,7 +137,7 @@ def step(saved: SavedConnector, now: SavedConnector | None, options: RestoreOpti
         )
     config = config_changes(now.config, saved.config)
     offsets = offset_differences(saved.offsets, now.offsets) if options.offsets else ()
-    step = RestoreStep(saved, RestoreAction.KEEP, state, now.state, config, offsets, merged(now.config, config))
+    step = RestoreStep(saved, RestoreAction.KEEP, state, now, config, offsets, merged(now.config, config))
     if not config and not offsets and now.state == state:
         return step
     if options.overwrite:

@@ -13,10 +13,12 @@ from collections.abc import Awaitable
 from typing import NamedTuple, TypeVar
 
 from tui import model
+from tui.backup import document
 from tui.backup.plan import RestoreAction, RestoreStep, offset_differences
 from tui.client.client import Connect
 from tui.config import creating
-from tui.errors import HeadraceError, NotFound, TimedOut, may_have_arrived
+from tui.config.changes import changes as config_changes
+from tui.errors import Conflict, HeadraceError, NotFound, TimedOut, may_have_arrived
 from tui.formatting import counted
 from tui.offsets import partitions
 from tui.offsets.change_store import ChangeStore
@@ -39,7 +41,9 @@ class ConnectorRestore(NamedTuple):
     reason: str
 
     async def run(self) -> str:
-        """Carries out the step; returns what was done. Raises HeadraceError with the state that remains."""
+        """Carries out the step; returns what was done. Raises HeadraceError with the state that remains, and Conflict
+        if someone else has changed the connector since the step was planned."""
+        await self._check_unchanged()
         done = []
         if self.step.action is RestoreAction.CREATE:
             await self._create()
@@ -66,6 +70,18 @@ class ConnectorRestore(NamedTuple):
             lock = pending.lock(self.step.name)
             lock.drop()
             lock.release()
+
+    async def _check_unchanged(self) -> None:
+        """The offsets of a connector that runs change by themselves; the worker refuses a new one that exists."""
+        now, name = self.step.now, self.step.name
+        if now is None:
+            return
+        state = document.state_of(model.connector(name, await self.connect.status(name)))
+        differences = [change.key for change in config_changes(now.config, await self.connect.config(name))]
+        if state != now.state:
+            differences.append(f"{now.state} → {state}")
+        if differences:
+            raise Conflict(f"someone else has changed it since it was planned: {', '.join(differences)}", 409, _AGAIN)
 
     async def _create(self) -> None:
         new = await creating.new_state(self.connect, "STOPPED")
@@ -101,7 +117,8 @@ class ConnectorRestore(NamedTuple):
         text = f"{counted(len(step.offsets), 'offset')} set"
         if not changes:  # a group of this name had them already
             return text
-        plan = OffsetPlan(step.name, None, changes, "STOPPED", why=self.reason)
+        base = step.now.offsets if step.now is not None and step.before == "STOPPED" else None
+        plan = OffsetPlan(step.name, base, changes, "STOPPED", why=self.reason)
         done = await carry_out(plan, self.connect, self.change_store, self.report, self.clock)
         if done.trouble or done.differing:
             problem = f"after reading back, {len(done.differing)} of {len(step.offsets)} offsets differ"

@@ -174,4 +174,5 @@ class CommandContext(NamedTuple):
     files: CommandFiles
     terminal: CommandTerminal = CommandTerminal()
     clock: Callable[[], float] = time.monotonic
+    plan: Any = None  # the plan of the dry run that the user has confirmed, None without one
     settling: float = 0.0  # seconds, unless --settle is given; 0 where operations of the screen observe the states

@@ -50,6 +50,7 @@ class Result(NamedTuple):
     pending: bool = False  # whether a dry run found changes
     code: int = DONE  # the exit code of a check; see `tui.watch.checking`
     parts: tuple[Table, ...] = ()  # tables below `text`, in this order
+    plan: Any = None  # of a dry run: what the command carries out once this is confirmed, see CommandContext
 
     @property
     def exit_code(self) -> int:

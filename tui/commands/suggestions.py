@@ -30,7 +30,8 @@ async def advised(result: Result, verb: str, connect: Connect) -> Result:
     def complete(outcome: TargetOutcome) -> TargetOutcome:
         if outcome.code != NOT_FOUND or "did you mean" in outcome.message:
             return outcome
-        meant = did_you_mean(outcome.name.partition("/")[0], known)
+        name = outcome.name.partition("/")[0]
+        meant = "" if name in known else did_you_mean(name, known)  # otherwise the task is unknown
         return outcome._replace(message=f"{outcome.message} ({meant})") if meant else outcome
 
     return result._replace(outcomes=tuple(map(complete, result.outcomes)))

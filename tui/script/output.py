@@ -76,12 +76,24 @@ def _escaped(match: re.Match[str]) -> str:
 
 def _json(value: Any, indent: int | None = None) -> str:
     ascii_only = not (sys.stdout.encoding or "").lower().startswith("utf")
-    return json.dumps(value, indent=indent, ensure_ascii=ascii_only, separators=None if indent else (",", ":"))
+    separators = None if indent else (",", ":")
+    options: dict[str, Any] = {"indent": indent, "ensure_ascii": ascii_only, "separators": separators}
+    try:
+        return json.dumps(value, **options)
+    except TypeError:
+        from tui.topics import exact_json  # numbers of records; other commands need no decimals
+
+        return exact_json.dumps(value, **options)
 
 
 def _yaml(value: Any) -> str:
     import yaml
 
+    from tui.topics.exact_json import ExactNumber
+
+    yaml.SafeDumper.add_representer(
+        ExactNumber, lambda dumper, number: dumper.represent_scalar("tag:yaml.org,2002:float", number.text)
+    )
     return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True))
 
 

@@ -8,6 +8,8 @@ import re
 from enum import Enum
 from typing import Any
 
+from tui.topics import exact_json
+
 HEX_COLUMNS = 75  # of a line with 16 bytes
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')  # of valid JSON
 
@@ -36,7 +38,7 @@ def best_view(value: bytes | None) -> ByteView:
     if any(ord(char) < 32 and char not in "\t\r\n" for char in text):
         return ByteView.HEX
     try:
-        return ByteView.JSON if isinstance(json.loads(text), dict | list) else ByteView.TEXT
+        return ByteView.JSON if isinstance(exact_json.loads(text), dict | list) else ByteView.TEXT
     except ValueError:
         return ByteView.TEXT
 
@@ -59,7 +61,7 @@ def shown(value: bytes | None, view: ByteView, most: int = 65536, columns: int =
 def indented(text: str) -> str:
     """JSON on several lines. Numbers keep their digits, and objects all of their keys, unlike those of decoded JSON.
     Raises ValueError for other text."""
-    json.loads(text)
+    exact_json.loads(text)
     lines, depth, last = [""], 0, ""
     for token in _TOKEN.findall(text):
         if token in ("]", "}"):
@@ -74,7 +76,7 @@ def indented(text: str) -> str:
 
 def compacted(text: str) -> str:
     """JSON on one line without blanks, otherwise unchanged. Raises ValueError for other text."""
-    json.loads(text)
+    exact_json.loads(text)
     return "".join(_TOKEN.findall(text))
 
 
@@ -111,5 +113,5 @@ def bytes_of(value: Any) -> bytes | None:
         return None
     if isinstance(value, dict) and value.keys() == {"base64"}:
         return base64.b64decode(value["base64"], validate=True)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = value if isinstance(value, str) else exact_json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogateescape")

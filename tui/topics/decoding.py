@@ -6,7 +6,6 @@ The worker's default converters are not known to its clients: where a connector 
 from __future__ import annotations
 
 import base64
-import json
 import struct
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
@@ -16,8 +15,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from tui.errors import HeadraceError
-from tui.topics import registry
-from tui.topics.byte_views import ByteView, best_view, plain_bytes, shown
+from tui.topics import exact_json, registry
+from tui.topics.byte_views import ByteView, best_view, indented, plain_bytes, shown
 from tui.topics.records import TopicRecord
 from tui.topics.registry import RegisteredSchema, RegistryAddress, SchemaRegistry
 
@@ -39,7 +38,7 @@ class Decoded(NamedTuple):
         """The value on one line."""
         if self.value is None:
             return "null"
-        return self.value if isinstance(self.value, str) else json.dumps(self.value, ensure_ascii=False)
+        return self.value if isinstance(self.value, str) else exact_json.dumps(self.value, ensure_ascii=False)
 
     @property
     def is_structured(self) -> bool:
@@ -48,7 +47,7 @@ class Decoded(NamedTuple):
     @property
     def text(self) -> str:
         """The value on several lines."""
-        return json.dumps(self.value, indent=2, ensure_ascii=False) if self.is_structured else self.line
+        return indented(self.line) if self.is_structured else self.line
 
 
 class DecodedRecord(NamedTuple):
@@ -166,7 +165,7 @@ def _guessed(schemas: SchemaRegistry | None) -> Decode:
                 note = str(error)
         view = best_view(data)
         if view is ByteView.JSON:
-            return Decoded(json.loads(data), "JSON", note)
+            return Decoded(exact_json.loads(data), "JSON", note)
         if view is ByteView.TEXT:
             return Decoded(data.decode(), "text", note)
         return Decoded(plain_bytes(data), "bytes", note)
@@ -176,7 +175,7 @@ def _guessed(schemas: SchemaRegistry | None) -> Decode:
 
 def _json(data: bytes) -> Decoded:
     """JSON; of an envelope with a schema, the payload."""
-    value = json.loads(data)
+    value = exact_json.loads(data)
     if isinstance(value, dict) and value.keys() == {"schema", "payload"}:
         return Decoded(value["payload"], "JSON with schema")
     return Decoded(value, "JSON")
@@ -223,7 +222,7 @@ def _registered(schemas: SchemaRegistry | None) -> Decode:
             )
         schema = schemas.schema(number)
         if schema.kind == "JSON":
-            return Decoded(json.loads(rest), f"JSON, schema {number}")
+            return Decoded(exact_json.loads(rest), f"JSON, schema {number}")
         if schema.kind != "AVRO":
             raise ValueError(f"schema {number} is {schema.kind.capitalize()}, which is not decoded")
         if number not in parsed:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher, unified_diff
 from typing import Any, NamedTuple
 
+from tui.topics import exact_json
 from tui.topics.byte_views import ByteView, shown
 from tui.topics.decoding import Decoded, DecodedRecord
 
@@ -57,7 +57,7 @@ def lines(first: Decoded, second: Decoded) -> list[str]:
 
 def _text(part: Decoded) -> str:
     if part.is_structured:
-        return json.dumps(part.value, indent=2, ensure_ascii=False, sort_keys=True)
+        return exact_json.dumps(part.value, indent=2, ensure_ascii=False, sort_keys=True)
     return part.line
 
 
@@ -129,7 +129,7 @@ def _arrays(field: str, before: list[Json], after: list[Json]) -> Iterator[Field
 def _aligned(before: list[Json], after: list[Json]) -> Sequence[tuple[str, int, int, int, int]]:
     if len(before) == len(after) or max(len(before), len(after)) > MAX_ALIGNED:
         return [("replace", 0, len(before), 0, len(after))]
-    first, second = ([json.dumps(item, sort_keys=True) for item in side] for side in (before, after))
+    first, second = ([exact_json.dumps(item, sort_keys=True) for item in side] for side in (before, after))
     return SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
 
 
@@ -143,4 +143,4 @@ def _difference(field: str, before: tuple[Json, ...], after: tuple[Json, ...]) -
 
 
 def _shown(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return exact_json.dumps(value, ensure_ascii=False)

@@ -39,6 +39,7 @@ def command_context(
     clock: Callable[[], float] = time.monotonic,
     connect_other: Callable[[Profile], Connect] = never,
     screen_profile: str = "",
+    plan: Any = None,
 ) -> CommandContext:
     """`connect` is None if the command must not connect to the cluster; without `profiles` there are no contexts."""
     return CommandContext(
@@ -51,6 +52,7 @@ def command_context(
         CommandFiles(read),
         CommandTerminal(report, confirm, screen_profile=screen_profile),
         clock,
+        plan,
     )
 
 

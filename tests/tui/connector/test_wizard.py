@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from tests.support.broker import unique
 from tests.support.console.console import console
+from tests.support.servers.stub_worker import LIST, stub_worker
 from tests.tui.conftest import Cluster
 from tui.client.responses import PluginDetailsResponse
 from tui.screens.create.plugins import PluginsScreen, plugins
@@ -95,3 +96,28 @@ async def test_entered_values_are_kept_and_errors_shown(cluster: Cluster) -> Non
         await seen.sees(f"a connector {there} exists already")
         await seen.press("escape", "c")
         await seen.sees(f"a connector {there} exists already")
+
+
+async def test_a_key_that_an_accepted_config_does_without_is_not_called_required() -> None:
+    """As `topic` beside http.manifest, although its definition requires it."""
+    topic = {"name": "topic", "type": "STRING", "required": True, "importance": "HIGH", "default_value": None}
+    value = {"name": "topic", "value": None, "recommended_values": [], "errors": [], "visible": True}
+    path = "PUT /connector-plugins/HttpSourceConnector/config/validate"
+    missing = {**value, "errors": ["Missing"]}
+    answers = {"/": {"version": "4.3.0"}, LIST: {}, path: {"error_count": 1, "configs": [both(topic, missing)]}}
+    async with stub_worker(answers) as worker, console(worker.url) as seen:
+        await seen.until(lambda: seen.home.is_started and seen.home.services)
+        assert seen.home.services is not None
+        page = CreateScreen(seen.home.services, "a.HttpSourceConnector")
+        page.new.values["name"] = "x"
+        seen.app.push_screen(page)
+        await seen.sees("1 key to fix", "✗ topic Missing")
+        worker.answers[path] = {"error_count": 0, "configs": [both(topic, value)]}
+        page.new.values["http.manifest"] = "m.yaml"
+        page.check(0.0)
+        await seen.sees("✓ valid", "topic")
+        assert not any("topic" in line and "required" in line for line in seen.lines)
+
+
+def both(definition: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
+    return {"definition": {**definition, "documentation": "", "group": "", "order_in_group": 1}, "value": value}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from textual import events
 from textual.content import Content
@@ -65,6 +67,25 @@ async def test_a_resize_under_a_dialog_keeps_the_footer_of_the_screen_below() ->
         await seen.sees("s stop", "? help", "offsets first, too (^o)")
         await seen.pilot.resize_terminal(80, 24)
         await seen.sees("s stop", "? help")
+
+
+@pytest.mark.parametrize("size", [(60, 15), (60, 20), (80, 24)], ids=str)
+@pytest.mark.parametrize(
+    "parts", [{}, {"name": "12"}, {"name": "12", "why": "", "option": "reset its offsets"}], ids=len
+)
+async def test_a_long_question_scrolls_above_its_buttons(size: tuple[int, int], parts: dict[str, Any]) -> None:
+    async with console(NO_CLUSTER, *size) as seen:
+        await detach_store(seen)
+        update(seen, connector("orders"))
+        await seen.until(lambda: seen.home.is_started)
+        await asked(
+            seen, Dialog("pause 12 connectors?", Content("\n".join(f"target {n}" for n in range(40))), "go", **parts)
+        )
+        await seen.sees("target 0", "cancel", "esc no")
+        for width, height in ((140, 40), size):
+            await seen.pilot.resize_terminal(width, height)
+            await seen.sees("target 1", "cancel", "esc no", *["type the number"] * ("name" in parts))
+            assert ("target 20" in seen.text) is (height == 40)
 
 
 async def test_read_only_refuses_before_asking() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from tests.support.console.console import NO_CLUSTER, console, detach_store, update
 from tests.unit.tui.screens.builders import connector
 from tui.screens.base.reading import Reading
+from tui.screens.operations.bulk_screen import BulkMenu
 from tui.widgets.bars import StatusBar
+from tui.widgets.tabs import Tabs
 
 LONG = "orders-of-the-whole-company-in-all-regions-and-countries"
 SOME = (connector("a", tasks=("FAILED",)), connector("b"), connector("c"))
@@ -88,3 +90,24 @@ async def test_a_long_message_keeps_its_advice() -> None:
         )
         await seen.sees("cannot do this", "…", "(set bootstrap-servers in the context)")
         assert seen.home.query_one(StatusBar).size.height <= 4
+
+
+async def test_menus_and_tabs_at_sixty_columns() -> None:
+    async with console(NO_CLUSTER, 60, 20) as seen:
+        await detach_store(seen)
+        update(seen, *SOME)
+        await seen.press("b")
+        await seen.until(lambda: isinstance(seen.app.screen, BulkMenu))
+        lines = [line.strip(" │") for line in seen.lines]
+        at = next(number for number, line in enumerate(lines) if line.startswith("p  pause"))
+        assert lines[at + 1] == "no records." and seen.lines[at + 1].index("no") == seen.lines[at].index("Tasks")
+        await seen.press("escape", "enter")
+        await seen.sees("1 overview", "9 metrics")
+        assert seen.home.query_one(Tabs).size.height == 2
+        await seen.pilot.resize_terminal(60, 17)
+        await seen.until(lambda: seen.home.query_one(Tabs).size.height == 1)
+        await seen.sees("1 overview", "9 met")
+        await seen.pilot.resize_terminal(60, 20)
+        await seen.until(lambda: seen.home.query_one(Tabs).size.height == 2)
+        await seen.pilot.click(Tabs, offset=(3, 1))
+        await seen.until(lambda: seen.home.query_one(Tabs).names[seen.home.query_one(Tabs).index] == "topics")

@@ -21,7 +21,15 @@ NAMES = ("dlq-sink", "orders", "quotes")
 
 def type_at_once(seen: Console, text: str) -> None:
     """Sends keys without waiting for any effect, as a terminal does that was typed into meanwhile."""
-    names = {"/": "slash", "\r": "enter", "-": "minus", "=": "equals_sign", ">": "greater_than_sign"}
+    names = {
+        "/": "slash",
+        "\r": "enter",
+        "\n": "ctrl+j",
+        "?": "question_mark",
+        "-": "minus",
+        "=": "equals_sign",
+        ">": "greater_than_sign",
+    }
     for letter in text:
         event = events.Key(names.get(letter, letter), letter)
         event.set_sender(seen.app)
@@ -37,6 +45,19 @@ async def test_a_filter_typed_at_once_filters_and_does_not_quit() -> None:
         await seen.until(lambda: not seen.home.command_line.is_open)
         await seen.until(lambda: seen.home.connector_list.keys == ["dlq-sink"])
         assert seen.app.is_running and not seen.home.is_detail
+
+
+async def test_enter_is_not_lost_before_the_terminal_is_set_up() -> None:
+    """A terminal sends a newline for Enter until a program asks for single keys."""
+    answers = {"/": {"version": "4.3.0"}, LIST: {name: listed(name) for name in NAMES}}
+    async with stub_worker(answers) as worker, console(worker.url) as seen:
+        type_at_once(seen, "/dlq\n")
+        await seen.until(lambda: seen.home.filter_text == "dlq" and not seen.home.command_line.is_open)
+        await seen.until(lambda: seen.home.is_started)
+        type_at_once(seen, "\n")
+        type_at_once(seen, "?")
+        await seen.sees("keys that work here")
+        assert not seen.home.is_detail
 
 
 async def test_quit_is_not_lost() -> None:

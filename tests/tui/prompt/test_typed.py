@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual import events
@@ -212,17 +213,19 @@ async def test_a_typed_change_concerns_only_the_connectors_in_its_question() -> 
         assert sent == ["/connectors/a%2A", "/connectors/b-1"]
 
 
-async def test_a_plan_that_changes_while_it_is_confirmed_is_asked_again(tmp_path: Path) -> None:
+async def test_a_plan_that_changes_while_it_is_confirmed_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Someone else changes a key that the plan would otherwise reset unseen."""
     config = {"connector.class": "a.b.FileStreamSink", "topics": "t", "tasks.max": "1"}
-    file = tmp_path / "one.json"
-    file.write_text(json.dumps({"name": "one", "config": {**config, "tasks.max": "2"}}))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "one.json").write_text(json.dumps({"name": "one", "config": {**config, "tasks.max": "2"}}))
     path, validation = "/connectors/one/config", {"error_count": 0, "configs": []}
     answers = {"/": {"version": "4.3.0"}, LIST: {"one": listed("one")}, path: config, f"PATCH {path}": None}
     answers["PUT /connector-plugins/FileStreamSink/config/validate"] = validation
     async with stub_worker(answers) as worker, console(worker.url) as seen:
         await seen.sees("one", "polling")
-        await seen.press("colon", *f"apply -f {file}", "enter")
+        await seen.press("colon", *"apply -f one.json", "enter")
         await seen.sees("tasks.max", "y yes")
         worker.answers[path] = {**config, "topics": "changed-by-another-user"}
         await seen.until(lambda: isinstance(seen.app.screen, Dialog) and seen.app.screen.armed)
@@ -231,3 +234,32 @@ async def test_a_plan_that_changes_while_it_is_confirmed_is_asked_again(tmp_path
         assert ("PATCH", path) not in worker.seen
         await seen.confirm("y")
         await worker.received("PATCH", path)
+
+
+async def test_a_typed_restore_carries_out_what_was_confirmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Someone else changes one connector of the plan, and one that the plan leaves as it is."""
+    config = {"connector.class": "a.b.FileStreamSink", "topics": "t", "tasks.max": "1", "name": "one"}
+    saved = {name: {"config": {**config, "name": name}, "state": "STOPPED"} for name in ("one", "two")}
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "b").write_text(json.dumps({"headrace_backup": 1, "connectors": saved}))
+    mine = {"name": "one", "tasks": [], "type": "sink", "config": {**config, "topics": "mine"}}
+    answers = {"/": {"version": "4.3.0"}, LIST: {"one": stopped(mine), "two": stopped(saved["two"])}}
+    answers |= {f"/connectors/{name}/offsets": {"offsets": []} for name in saved}
+    answers["PUT /connector-plugins/FileStreamSink/config/validate"] = {"error_count": 0, "configs": []}
+    answers["/connectors/one/status"] = stopped(mine)["status"]
+    answers["/connectors/one/config"] = {**config, "topics": "changed-by-another-user"}
+    async with stub_worker(answers) as worker, console(worker.url) as seen:
+        await seen.sees("one", "polling")
+        await seen.press("colon", *"restore b --overwrite", "enter")
+        await seen.sees("topics=mine", "2 connectors; type 2 to continue")
+        worker.answers[LIST] = {"one": stopped(mine), "two": stopped({**saved["two"], "config": {**config, "a": "b"}})}
+        await seen.press("2")
+        await seen.confirm("enter")
+        await seen.sees("someone else has changed it since it was planned: topics", "two unchanged")
+        assert {method for method, path in worker.seen if "validate" not in path} == {"GET"}
+
+
+def stopped(info: dict[str, Any]) -> dict[str, Any]:
+    """The entry of a STOPPED connector in the list."""
+    status = {"name": info["config"]["name"], "connector": {"state": "STOPPED", "worker_id": "w:1"}, "tasks": []}
+    return {"status": {**status, "type": "sink"}, "info": {"tasks": [], "type": "sink", **info}}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,7 +17,9 @@ from tui.formatting import counted, utc_time
 from tui.offsets import positions
 from tui.offsets.positions import TimePosition
 from tui.offsets.seek import in_thread
+from tui.topics import exact_json
 from tui.topics.byte_views import bytes_of
+from tui.topics.exact_json import ExactNumber
 from tui.user_files import parse_json
 
 Json = Any
@@ -225,10 +226,11 @@ def _would(letter: DeadLetter, instead: str, edited: bool) -> TargetOutcome:
 def _edited(text: str, where: str) -> Iterable[tuple[str, bytes | None]]:
     """Position and value of each object in a JSON array or in JSON lines."""
     try:
-        whole = json.loads(text)
+        whole = exact_json.loads(text)
         entries = whole if isinstance(whole, list) else [whole]
-    except (ValueError, RecursionError):
-        entries = [parse_json(line, where, f"expected {EXPORTED}") for line in text.splitlines() if line.strip()]
+    except ValueError:
+        lines = [line for line in text.splitlines() if line.strip()]
+        entries = [parse_json(line, where, f"expected {EXPORTED}", ExactNumber) for line in lines]
     for number, entry in enumerate(entries, 1):
         try:
             yield f"{int(entry['partition'])}@{int(entry['offset'])}", bytes_of(entry["value"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from tui import model
 from tui.backup import document, plan
@@ -21,6 +22,13 @@ from tui.commands.targets import change_each, for_each, require_confirmation, se
 from tui.config.creating import new_state
 from tui.errors import BadRequest, HeadraceError, Unsupported
 from tui.model import Connector
+
+
+class RestorePlan(NamedTuple):
+    """The steps by connector, and the connectors that cannot be restored."""
+
+    steps: Mapping[str, RestoreStep]
+    invalid: tuple[TargetOutcome, ...]
 
 
 class Restore(ChangingCommand):
@@ -53,6 +61,8 @@ class Restore(ChangingCommand):
         )
 
     async def run(self, context: CommandContext) -> Result:
+        if context.plan is not None:
+            return await self._carry_out(context, context.plan)
         wanted = self._wanted(context.files)
         options, remarks = await self._options(context.cluster, wanted)
         connectors = model.connectors(await context.cluster.connect.expanded())
@@ -69,20 +79,19 @@ class Restore(ChangingCommand):
         lines.append(overview(list(steps.values())) + (f", {len(invalid)} invalid" if invalid else ""))
         pending = [name for name, step in steps.items() if step.pending]
         if self.dry_run:
-            document_of_steps, names = [step.as_json() for step in steps.values()], tuple(pending)
             return Result(
-                document_of_steps, text="\n".join(lines), names=names, outcomes=looked.outcomes, pending=bool(pending)
+                [step.as_json() for step in steps.values()],
+                text="\n".join(lines),
+                names=tuple(pending),
+                outcomes=looked.outcomes,
+                pending=bool(pending),
+                plan=RestorePlan(steps, invalid),
             )
         for line in lines:
             context.terminal.report(line)
-        if invalid and not self.partial:
-            raise HeadraceError(
-                f"nothing was restored, since {', '.join(outcome.name for outcome in invalid)} cannot be",
-                "--partial restores the others",
-            )
-        if pending:
+        if pending and (self.partial or not invalid):
             require_confirmation(context.terminal, self.yes, "restore", pending)
-        return await self._carry_out(context, steps, invalid)
+        return await self._carry_out(context, RestorePlan(steps, invalid))
 
     def _wanted(self, files: CommandFiles) -> Mapping[str, SavedConnector]:
         """The chosen connectors of the backup under their new names."""
@@ -134,10 +143,14 @@ class Restore(ChangingCommand):
             step = step._replace(passwords=await cluster.password_keys.of(now.config, step.written))
         return step
 
-    async def _carry_out(
-        self, context: CommandContext, steps: Mapping[str, RestoreStep], invalid: tuple[TargetOutcome, ...]
-    ) -> Result:
+    async def _carry_out(self, context: CommandContext, plan: RestorePlan) -> Result:
         """Continues after a connector that fails."""
+        steps, invalid = plan
+        if invalid and not self.partial:
+            raise HeadraceError(
+                f"nothing was restored, since {', '.join(outcome.name for outcome in invalid)} cannot be",
+                "--partial restores the others",
+            )
 
         async def act(name: str) -> TargetOutcome:
             step = steps[name]

@@ -30,6 +30,8 @@ class GetConfigHistory(Command):
 
     async def run(self, context: CommandContext) -> Result:
         config_history = await history.history(context.cluster.connect, context.cluster.config_history, self.name)
+        if not config_history.entries:
+            await context.cluster.connect.config(self.name)  # raises NotFound for a name that is unknown
         rows = tuple(
             (e.number, e.at, e.action, e.who, e.why, history.summary(e.changes)) for e in config_history.entries
         )

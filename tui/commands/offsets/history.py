@@ -37,6 +37,8 @@ class GetOffsetHistory(Command):
 
     async def run(self, context: CommandContext) -> Result:
         history = await undo.history(context.cluster.connect, context.cluster.change_store, self.name)
+        if not history.entries:
+            await context.cluster.connect.config(self.name)  # raises NotFound for a name that is unknown
         rows = tuple((p.number, p.at, p.action, p.who, p.why, _summary(p)) for p in history.entries)
         columns = ("NUMBER", "TIME", "ACTION", "USER", "REASON", "CHANGES")
         return Result(

@@ -13,6 +13,7 @@ from textual.widgets import Button, Input, Label, Static
 
 from tui.screens.base import program
 from tui.screens.base.pop_up import PopUp
+from tui.widgets.bars import LEAST_HEIGHT
 from tui.widgets.field import TextField
 from tui.widgets.in_order import forward, forward_queued, run_screen_binding
 from tui.widgets.pager import Pager
@@ -20,6 +21,8 @@ from tui.widgets.text import visible
 
 LONG = 22
 """Characters; of a longer name so many suffice to confirm."""
+MOST_HEIGHT, FRAME = 92, 2  # percent of the screen, and lines of the frame
+LEAST_BODY = 2  # lines
 
 
 class Answer(Button):
@@ -47,11 +50,10 @@ class Dialog(PopUp[bool]):
     or edited; `why` holds it afterwards."""
 
     DEFAULT_CSS = """
-    Dialog > Vertical { width: 76; max-width: 96%; height: auto; max-height: 92%; }
+    Dialog > Vertical { width: 76; max-width: 96%; height: auto; max-height: 92%; }  /* MOST_HEIGHT */
     Dialog.-danger > Vertical { border: round $error; }
     Dialog #title { color: $foreground; }
-    Dialog Pager { height: auto; max-height: 58vh; margin: 1 0 0 0; }
-    Dialog.-asks-why.-typed Pager { max-height: 45vh; }
+    Dialog Pager { height: auto; margin: 1 0 0 0; }
     Dialog #option { margin: 1 0 0 0; }
     Dialog .field { display: none; height: 1; margin: 1 0 0 0; }
     Dialog.-typed #typed, Dialog.-asks-why #reason { display: block; }
@@ -59,6 +61,7 @@ class Dialog(PopUp[bool]):
     Dialog .field Input:ansi { text-style: underline; }  /* there the field has the background of the dialog */
     Dialog #option { width: 1fr; height: auto; }
     Dialog #buttons { height: 1; margin: 1 0 0 0; align-horizontal: right; }
+    Dialog.-low .field, Dialog.-low #option, Dialog.-low #buttons { margin: 0; }
     Dialog Button {
         background: $surface; color: $text-muted; border: none; height: 1; min-width: 10; margin: 0 0 0 2; padding: 0 2;
     }
@@ -116,10 +119,23 @@ class Dialog(PopUp[bool]):
             self.query_one("#yes", Button).disabled = True
         self.set_timer(program.of(self).question_delay, self.arm)
 
+    def on_resize(self) -> None:
+        self.set_class(self.app.size.height < LEAST_HEIGHT, "-low")
+        self.call_after_refresh(self._limit_body)
+
+    def _limit_body(self) -> None:
+        """Where the question does not fit, its body scrolls: the buttons and the keys are never cut off."""
+        box, pager = self.query_one("Vertical"), self.query_one(Pager)
+        others = [child for child in box.children if child.display and child is not pager]
+        taken = sum(child.outer_size.height + child.styles.margin.height for child in others)
+        room = self.app.size.height * MOST_HEIGHT // 100 - FRAME - taken - pager.styles.margin.height
+        pager.styles.max_height = max(LEAST_BODY, room)
+
     def arm(self) -> None:
         """Accepts keys from now on: the question has been visible long enough to be read."""
         self.armed = True
         self.refresh_bindings()
+        self.call_after_refresh(self._limit_body)
         if self._entered_early:
             self.entered_name()
 

@@ -18,6 +18,7 @@ Choice = TypeVar("Choice")
 class KeyMenu(PopUp[Choice | None]):
     """Returns the choice, or None. Subclasses bind the keys of the choices, and a key to `close`."""
 
+    WIDTH = 64
     DEFAULT_CSS = """
     KeyMenu > Vertical { width: 64; max-width: 96%; height: auto; }
     KeyMenu Static { height: auto; margin: 1 0; }
@@ -37,6 +38,14 @@ class KeyMenu(PopUp[Choice | None]):
 
     def on_mount(self) -> None:
         self.draw()
+
+    def on_resize(self) -> None:
+        self.draw()
+
+    @property
+    def columns(self) -> int:
+        """The columns for the choices."""
+        return min(self.WIDTH, self.app.size.width * 96 // 100) - 4
 
     def draw(self) -> None:
         """Show the title and the choices as they are now."""

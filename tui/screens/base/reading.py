@@ -109,15 +109,21 @@ def help_text(active: Sequence[ActiveBinding], display: Callable[[Binding], str]
         [(" ".join(dict.fromkeys(names)), binding.tooltip or binding.description) for binding, names in keys.values()],
         width,
     )
-    example = folded("  /state:failed type:sink class:file worker:10.0 part-of-name", width)
-    rules = folded("  all terms must match; -x excludes x; space marks, * marks all, b acts on them", width)
-    parts += [("\nfilter\n", "bold $accent"), f"{example}\n", (f"{rules}\n", "$text-muted")]
-    parts += [("\ncommands\n", "bold $accent"), (":  tab completes, ↑ recalls earlier commands\n", "$text-muted")]
+    if "bulk" in keys:  # the list of connectors
+        parts += _about_filters(width)
+    where = "tab completes, ↑ recalls earlier commands" if "command" in keys else "typed in the list of connectors"
+    parts += [("\ncommands\n", "bold $accent"), (f":  {where}\n", "$text-muted")]
     for command in commands():
         usage = folded(f"  {command.usage()}", width)
         summary = folded(f"      {command.summary()}", width)
         parts += [(f"{usage}\n", "bold"), (f"{summary}\n", "$text-muted")]
     return Content.assemble(*parts)
+
+
+def _about_filters(width: int) -> list[str | tuple[str, str]]:
+    example = folded("  /state:failed type:sink class:file worker:10.0 part-of-name", width)
+    rules = folded("  all terms must match; -x excludes x; space marks, * marks all, b acts on them", width)
+    return [("\nfilter\n", "bold $accent"), f"{example}\n", (f"{rules}\n", "$text-muted")]
 
 
 def _in_columns(keys: Sequence[tuple[str, str]], width: int) -> list[str | tuple[str, str]]:

@@ -29,13 +29,13 @@ DERIVED_COLUMNS = (
 COLUMNS = (
     Column("worker", "WORKER", 16, grows=True, middle=True),
     Column("state", "STATE", 10),
-    Column("leader", "LEADER", 6),
+    Column("leader", "LEADER", 6, rank=1),
     Column("connectors", "CONNECTORS", 10, grows=True),
     Column("tasks", "TASKS", 16, grows=True),
-    Column("load", "LOAD", 5, rank=1, right=True),
-    Column("memory", "MEMORY", 8, rank=2, right=True),
-    Column("slots", "SLOTS", 5, rank=2, right=True),
-    Column("version", "VERSION", 12, rank=3),
+    Column("load", "LOAD", 5, rank=2, right=True),
+    Column("memory", "MEMORY", 8, rank=3, right=True),
+    Column("slots", "SLOTS", 5, rank=3, right=True),
+    Column("version", "VERSION", 12, rank=4),
 )
 UNIT_COLUMNS = (
     Column("connector", "CONNECTOR", 24, grows=True, middle=True),

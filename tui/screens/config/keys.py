@@ -16,7 +16,7 @@ from tui.widgets.grid import Cell, Grid
 from tui.widgets.pager import Pager
 from tui.widgets.text import visible
 
-COLUMNS = (Column("key", "KEY", 26, grows=True, shrinks=True), Column("value", "VALUE", 24, grows=True))
+COLUMNS = (Column("key", "KEY", 26, grows=True, middle=True, shrinks=True), Column("value", "VALUE", 24, grows=True))
 UNREAD = "(hidden until the definitions of the plugin are read)"
 CUT_WIDTH = 24  # characters; the table may cut longer values
 

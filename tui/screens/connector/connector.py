@@ -202,6 +202,7 @@ class ConnectorView(Vertical):
 
     def on_resize(self) -> None:
         self.query_one("#head", Bar).put(self._head())
+        self.query_one(Tabs).draw()  # a change of the height alone does not resize them
 
     def on_grid_opened(self, event: Grid.Opened) -> None:
         event.stop()

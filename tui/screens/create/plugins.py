@@ -169,7 +169,7 @@ class PluginsScreen(SplitPage, FilteredPage):
         self.grid.show(shown, lambda key: _cells(self.plugins[key]) if key in self.plugins else {}, widths, follow=True)
         by = f" by /{self.filter_text}" if self.filter_text else ""
         kind = f" of type {self.kind}" if self.kind else ""
-        title = "create a connector: choose its plugin, then Enter" if self.choosing else "plugins"
+        title = "create: choose its plugin, then Enter" if self.choosing else "plugins"
         self.head((title, "bold $accent"), end=f"{counted(len(shown), 'plugin')}{kind}{by}")
         self.show_current()
 

@@ -124,9 +124,16 @@ class CreateScreen(Page):
         shown = Cell(MASK if self._is_secret(name) else value, "grid--strong")
         if not value:
             shown = Cell(f"({key.default})" if key and key.default else "", "grid--muted")
-        message = one_line(errors[0]) if errors else ("required" if key and key.required and not value else "")
+        message = one_line(errors[0]) if errors else self._note(key, value)
         style = "grid--error" if errors else "grid--strong" if key and key.required else ""
         return {"key": Cell(mark + name, style), "value": shown, "message": Cell(message, "grid--error")}
+
+    def _note(self, key: KeyDefinition | None, value: str) -> str:
+        """A worker that accepts the config does not need a key that its definition requires: another key, such as
+        http.manifest, can stand for it."""
+        validation = self.validator.validation
+        is_accepted = validation is not None and self.validator.settled and not validation.errors
+        return "required" if key and key.required and not value and not is_accepted else ""
 
     def _is_secret(self, name: str) -> bool:
         return hides(name, self.new.values.get(name, ""), passwords(self.keys))

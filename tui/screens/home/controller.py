@@ -119,11 +119,12 @@ class HomeController:
             self.home.do(self._run(command, line))
 
     async def _run(self, command: Command, line: str) -> None:
+        plan = None
         if command.danger and not command.values.get("dry_run"):  # --yes is for scripts
             if (shown := await self._confirmed(command, line)) is None:
                 return
-            command = pinned(command, shown)
-        result = await self.runner.run(command, line)
+            command, plan = pinned(command, shown), shown.plan
+        result = await self.runner.run(command, line, plan)
         if not command.changes:  # a change is an operation, which reports its own result
             self.home.settle()
         if result is not None:

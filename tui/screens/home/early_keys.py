@@ -18,6 +18,7 @@ from textual.widget import Widget
 CHECK = 0.5  # seconds after which a node that has not responded may have been removed
 MAX_CHECKS = 6  # a widget that runs responds late on a busy machine
 AT_ONCE = ("ctrl+c", "ctrl+q", "ctrl+z")  # leave a console that does not start
+EARLY_ENTER = "ctrl+j"  # Enter, typed into a terminal that the console has not set up yet
 
 
 class EarlyKeys:
@@ -33,10 +34,14 @@ class EarlyKeys:
         self._pass_on, self._target, self._is_started = pass_on, target, is_started
         self._held: deque[events.Key] = deque()
         self._is_releasing = False
+        self._has_started = False
         self._task: Task[None] | None = None
 
     async def handle(self, event: events.Key) -> None:
         """Passes the key on, or keeps it until the screen has started and the key before it has taken effect."""
+        self._has_started = self._has_started or self._is_started()
+        if event.key == EARLY_ENTER and not self._has_started:
+            event = events.Key("enter", "\r")
         if event.key in AT_ONCE:
             await self._pass_on(event)
         elif self._held or self._is_releasing or not self._is_started():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from textwrap import wrap
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -28,6 +29,7 @@ from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.text import visible
 
+INDENT = 14  # columns before the effects in the menu
 COLUMNS = (
     Column("name", "NAME", 24, grows=True, middle=True),
     Column("step", "STEP", 12),
@@ -85,7 +87,8 @@ def _row(connector: Connector | None) -> list[tuple[str, str] | str]:
 class BulkMenu(KeyMenu[str]):
     """The verbs for these connectors, with the same keys as for a single one."""
 
-    DEFAULT_CSS = "BulkMenu > Vertical { width: 76; }"
+    WIDTH = 76
+    DEFAULT_CSS = f"BulkMenu > Vertical {{ width: {WIDTH}; }}"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,b,ctrl+c", "close", "close", key_display="esc"),
         *(Binding(action.command.key, f"pick('{name}')", name, show=False) for name, action in ACTIONS.items()),
@@ -101,10 +104,11 @@ class BulkMenu(KeyMenu[str]):
     def choices(self) -> list[str | tuple[str, str]]:
         lines: list[str | tuple[str, str]] = []
         for name, action in ACTIONS.items():
+            effect = wrap(action.effect, self.columns - INDENT)
             lines += [
                 (f"  {action.command.key}", "bold $accent"),
                 f"  {name:<9}",
-                (action.effect, "$text-muted"),
+                (("\n" + " " * INDENT).join(effect), "$text-muted"),
                 "\n",
             ]
         return lines

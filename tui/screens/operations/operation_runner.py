@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from shlex import quote
+from typing import Any
 
 from tui.client.calls import ApiCall
 from tui.client.client import Connect
@@ -116,12 +117,13 @@ class OperationRunner:
             self.report(error_line(error), "bad")
             return None
 
-    async def run(self, command: Command, line: str) -> Result | None:
-        """Runs a typed command that is already confirmed. None if it failed, which was reported."""
+    async def run(self, command: Command, line: str, plan: Any = None) -> Result | None:
+        """Runs a typed command that is already confirmed, with the plan that its dry run has shown. None if it failed,
+        which was reported."""
         calls: list[ApiCall] = []
         operation = self._begin(line) if command.changes else None
         connect = self.connection.recording_client(calls.append, lambda text: self.report(text, "busy"))
-        context = self.connection.context(connect, lambda text: self.report(text, "busy"))
+        context = self.connection.context(connect, lambda text: self.report(text, "busy"))._replace(plan=plan)
         if self._observed_as(command) is None:
             context = context._replace(settling=usual_settling())
         if command.changes:

@@ -14,7 +14,7 @@ from tui.screens.base.program import copy
 from tui.screens.base.side_by_side import in_columns
 from tui.screens.services.cluster_services import ClusterServices
 from tui.screens.topics.record_text import time_in_row
-from tui.topics import record_diff
+from tui.topics import exact_json, record_diff
 from tui.topics.decoding import DecodedRecord
 from tui.topics.record_diff import ABSENT, EXCERPT
 from tui.widgets.pager import Pager
@@ -90,7 +90,5 @@ class CompareScreen(Page):
         self.draw()
 
     def action_copy(self) -> None:
-        import json
-
-        text = json.dumps([each.as_json() for each in self.differences], indent=2, ensure_ascii=False)
+        text = exact_json.dumps([each.as_json() for each in self.differences], indent=2, ensure_ascii=False)
         self.report(copy(self, text, "the differences"))

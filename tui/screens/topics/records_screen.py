@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ from tui.screens.base.split_page import SplitPage
 from tui.screens.services.cluster_services import ClusterServices
 from tui.screens.topics import record_text as words
 from tui.screens.topics.compare_screen import CompareScreen
-from tui.topics import position
+from tui.topics import exact_json, position
 from tui.topics.byte_views import ByteView
 from tui.topics.decoding import DecodedRecord, RecordDecoder, decoder
 from tui.topics.page_scan import ReadLimits
@@ -410,12 +409,12 @@ class RecordsScreen(SplitPage):
 
     def action_copy_record(self) -> None:
         if (decoded := self.current) is not None:
-            self.report(copy(self, json.dumps(decoded.as_json(), ensure_ascii=False), "the record"))
+            self.report(copy(self, exact_json.dumps(decoded.as_json(), ensure_ascii=False), "the record"))
 
     def action_export(self) -> None:
         safe = "".join(char if char.isalnum() or char in "._-" else "_" for char in self.source.topic)
         file = Path.cwd() / f"{safe}-{time.strftime('%Y%m%d-%H%M%S')}.jsonl"
-        lines = [json.dumps(self.records[key].as_json(), ensure_ascii=False) + "\n" for key in self.shown_keys]
+        lines = [exact_json.dumps(self.records[key].as_json(), ensure_ascii=False) + "\n" for key in self.shown_keys]
         try:
             private_file.write(file, "".join(lines))
         except OSError as error:

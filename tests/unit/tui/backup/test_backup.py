@@ -17,7 +17,17 @@ from tui.client.calls import ApiCall
 from tui.client.client import Connect
 from tui.commands.result import Result
 from tui.contexts.profiles import Profile
-from tui.errors import BadRequest, Conflict, HeadraceError, NotFound, ServerError, TimedOut, Unreachable, UsageError
+from tui.errors import (
+    CONFLICT,
+    BadRequest,
+    Conflict,
+    HeadraceError,
+    NotFound,
+    ServerError,
+    TimedOut,
+    Unreachable,
+    UsageError,
+)
 
 Json = Any
 SOURCE = {"partition": {"filename": "/in"}, "offset": {"position": 14}}
@@ -75,6 +85,8 @@ class MemoryCluster(InMemory):
             if name in self.unreadable:
                 raise ServerError("the broker is unavailable", 500)
             return {"offsets": one["offsets"]} if call.method == "GET" else self._alter(one, body["offsets"])
+        if part == "config" and call.method == "GET":
+            return one["config"]
         if part == "config":
             one["config"] = body
         else:
@@ -111,14 +123,17 @@ def filled() -> MemoryCluster:
 
 @pytest.fixture
 def run(own_folders: Path) -> Any:
-    def run(line: str, cluster: MemoryCluster, said: list[str] | None = None, answer: bool = True) -> Result:
+    def run(
+        line: str, cluster: MemoryCluster, said: list[str] | None = None, answer: Any = True, plan: Any = None
+    ) -> Result:
         return run_command(
             line,
             Connect(cluster),
             Profile(cluster.url, "memory"),
             read=lambda path: Path(path).read_text(),
+            plan=plan,
             report=(said if said is not None else []).append,
-            confirm=lambda question: answer,
+            confirm=answer if callable(answer) else lambda question: answer,
         )
 
     return run
@@ -189,6 +204,54 @@ def test_nothing_is_written_without_confirmation(backup: Path, run: Any) -> None
         run(f"restore {backup}", empty, answer=False)
     assert empty.changes == []
     assert run(f"restore {backup} --yes", empty, answer=False).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("theirs", "message"),
+    [
+        (
+            connector("files", "RUNNING", SOURCE, file="/theirs"),
+            "someone else has changed it since it was planned: file",
+        ),
+        (connector("files", "STOPPED", SOURCE, file="/other"), "planned: RUNNING → STOPPED (run the restore again"),
+    ],
+)
+def test_a_connector_that_changes_while_the_plan_is_confirmed_is_kept(
+    backup: Path, run: Any, theirs: Json, message: str
+) -> None:
+    cluster = MemoryCluster(files=connector("files", "RUNNING", SOURCE, file="/other"))
+
+    def meanwhile(question: str) -> bool:
+        cluster.connectors["files"] = copy.deepcopy(theirs)
+        return True
+
+    result = run(f"restore {backup} files --overwrite", cluster, answer=meanwhile)
+    assert result.exit_code == CONFLICT and message in result.outcomes[0].message
+    assert cluster.connectors["files"] == theirs and not cluster.changes
+
+
+def test_offsets_that_change_while_the_plan_is_confirmed_are_kept(backup: Path, run: Any) -> None:
+    cluster = MemoryCluster(orders=connector("orders", "STOPPED", sink(9), sink(7, partition=1), topics="orders"))
+
+    def meanwhile(question: str) -> bool:
+        cluster.connectors["orders"]["offsets"] = [sink(3), sink(7, partition=1)]
+        return True
+
+    result = run(f"restore {backup} orders --overwrite", cluster, answer=meanwhile)
+    assert result.exit_code == CONFLICT and "someone else changed" in result.outcomes[0].message
+    assert cluster.connectors["orders"]["offsets"] == [sink(3), sink(7, partition=1)]
+
+
+def test_a_confirmed_plan_is_carried_out_as_it_was_shown(backup: Path, run: Any) -> None:
+    """As on the screen, where the question is about a dry run: by then another connector differs, too."""
+    cluster = filled()
+    cluster.connectors["files"]["config"]["file"] = "/other"
+    shown = run(f"restore {backup} --overwrite --dry-run", cluster)
+    cluster.connectors["idle"]["config"]["password"] = "new"
+    result = run(f"restore {backup} --overwrite --yes", cluster, plan=shown.plan)
+    assert [outcome.message for outcome in result.outcomes] == ["config replaced, resumed", "unchanged", "unchanged"]
+    assert cluster.connectors["idle"]["config"]["password"] == "new"
+    assert cluster.connectors["files"] == filled().connectors["files"]
 
 
 def test_connectors_that_differ_are_skipped_or_overwritten(backup: Path, run: Any) -> None:
