@@ -156,8 +156,7 @@ def our_worker(folder: Path, bootstrap: str, overrides: Mapping[str, str]) -> Wo
     """Our distributed worker, not started yet, with its own group and topics."""
     port = free_port()
     group = unique("workers")
-    partitions = {"offset.storage.partitions": "5", "status.storage.partitions": "2"}
-    properties = {**worker_properties(group, port, bootstrap), **partitions, **overrides}
+    properties = {**worker_properties(group, port, bootstrap), **overrides}
     file = write_properties(folder / f"{group}.properties", properties)
     command = [sys.executable, "-m", "runtime", "worker", "distributed", str(file)]
     return WorkerProcess(command, port, folder / f"{group}.log", properties)
@@ -185,6 +184,8 @@ def worker_properties(group: str, port: int, bootstrap: str) -> dict[str, str]:
         "value.converter": "org.apache.kafka.connect.json.JsonConverter",
         "value.converter.schemas.enable": "false",
         **storage_topics(group),
+        "offset.storage.partitions": "5",
+        "status.storage.partitions": "2",
         "offset.flush.interval.ms": "500",
     }
 

@@ -180,6 +180,7 @@ class Reader:
             "auto.offset.reset": "earliest",
             "isolation.level": "read_committed",
             "fetch.wait.max.ms": wait,
+            "fetch.error.backoff.ms": 100,  # as in Connect; a topic that was just created refuses the first fetch
             "error_cb": self._on_error,
             "log_level": 2,  # connection problems are passed to error_cb, and logged once
         }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -21,6 +22,8 @@ from tests.support.console.console import Console
 from tui import session
 from tui.app import HeadraceApp
 from tui.dead_letters.brokers import DeadLetterTopic, DeadLetterWindow
+from tui.errors import Unreachable
+from tui.offsets.brokers import Brokers
 
 _TESTS = Path(__file__).parents[2] / "tui"
 FOLDER = _TESTS / "snapshots"
@@ -45,10 +48,21 @@ def still(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @asynccontextmanager
 async def recorded(width: int, height: int, recording: Path = RECORDING, bootstrap: str = "") -> AsyncIterator[Console]:
-    """The console with recorded answers of a real worker, in a context with these bootstrap servers."""
-    app = HeadraceApp(session.replayed(str(recording))._replace(bootstrap=bootstrap))
-    async with app.run_test(size=(width, height)) as pilot:
-        yield Console(app, pilot)
+    """The console with recorded answers of a real worker, in a context with these bootstrap servers, which do not
+    respond."""
+    app, ended = HeadraceApp(session.replayed(str(recording))._replace(bootstrap=bootstrap)), threading.Event()
+
+    def await_end(*_: object) -> None:
+        ended.wait()
+        raise Unreachable("the test has ended")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Brokers, "request", await_end)
+        async with app.run_test(size=(width, height)) as pilot:
+            try:
+                yield Console(app, pilot)
+            finally:
+                ended.set()
 
 
 class ScriptedDeadLetters(DeadLetterTopic):

@@ -38,7 +38,7 @@ class Stores:
 
 
 def _spec(prefix: str, kind: str) -> TopicSpec:
-    partitions = {"configs": 1, "offsets": 25, "status": 5}[kind]
+    partitions = {"configs": 1, "offsets": 5, "status": 2}[kind]
     return TopicSpec(f"{prefix}-{kind}", partitions, 1, kind, single=partitions == 1)
 
 

@@ -198,33 +198,31 @@ async def test_the_leader_writes_in_transactions_what_only_a_leader_may_write() 
     assert [key for key, _ in log.written if key not in log.in_transactions] == [b"logger-cluster-x"]
 
 
-@pytest.mark.parametrize(
-    "key, value",
-    [
-        (b"connector-c", b"no json"),
-        (b"connector-c", b"[]"),
-        (b"connector-c", b'{"no":"properties"}'),
-        (b"connector-c", b"\xff\xfe"),
-        (b"connector-", b'{"properties":{}}'),
-        (b"target-state-c", b'{"state":"ASLEEP"}'),
-        (b"target-state-c", b"{}"),
-        (b"task-c", b'{"properties":{}}'),
-        (b"task-c-x", b'{"properties":{}}'),
-        (b"task-c-0", None),
-        (b"commit-c", b'{"tasks":-1}'),
-        (b"commit-c", b'{"tasks":"1"}'),
-        (b"commit-c", None),
-        (b"who-knows", b"{}"),
-        (b"\xff", b"{}"),
-        (b"", b"{}"),
-    ],
+MALFORMED: tuple[tuple[bytes, bytes | None], ...] = (
+    (b"connector-c", b"no json"),
+    (b"connector-c", b"[]"),
+    (b"connector-c", b'{"no":"properties"}'),
+    (b"connector-c", b"\xff\xfe"),
+    (b"connector-", b'{"properties":{}}'),
+    (b"target-state-c", b'{"state":"ASLEEP"}'),
+    (b"target-state-c", b"{}"),
+    (b"task-c", b'{"properties":{}}'),
+    (b"task-c-x", b'{"properties":{}}'),
+    (b"task-c-0", None),
+    (b"commit-c", b'{"tasks":-1}'),
+    (b"commit-c", b'{"tasks":"1"}'),
+    (b"commit-c", None),
+    (b"who-knows", b"{}"),
+    (b"\xff", b"{}"),
+    (b"", b"{}"),
 )
-async def test_malformed_records_are_skipped_and_named(
-    stores: MakeStores, caplog: pytest.LogCaptureFixture, key: bytes, value: bytes | None
-) -> None:
+
+
+async def test_malformed_records_are_skipped_and_named(stores: MakeStores, caplog: pytest.LogCaptureFixture) -> None:
     one = await stores()
     await one.configs.put_connector("c", CONFIG)
     before = one.configs.connector("c")
-    await one.raw("configs", (key, value))
-    assert one.configs.connector("c") == before
-    assert f"offset 1 of {one.prefix}-configs-0" in caplog.text
+    for offset, record in enumerate(MALFORMED, start=1):
+        await one.raw("configs", record)
+        assert one.configs.connector("c") == before, record
+        assert f"offset {offset} of {one.prefix}-configs-0" in caplog.text, record
