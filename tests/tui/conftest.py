@@ -14,6 +14,7 @@ import pytest
 from tests.support.broker import unique
 from tests.support.clusters import rest
 from tests.support.connect import JSON, STRINGS
+from tests.support.console.idle import wait_for_idle
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -22,6 +23,13 @@ from tests.support.workers import WorkerProcess
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Typed commands and promotions end with the response of the worker."""
     monkeypatch.setenv("HEADRACE_SETTLE", "0s")
+
+
+@pytest.fixture(autouse=True)
+def brief_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pilot goes on as soon as the console is idle."""
+    for module in ("app", "pilot"):
+        monkeypatch.setattr(f"textual.{module}.wait_for_idle", wait_for_idle)
 
 
 class Cluster:
