@@ -51,12 +51,11 @@ soak-order: setup
 recording: setup
 	@$(BIN)/python -m docs.make_recording
 
-# mypy's workers need the folder of the cache.
 check: setup
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/lint-imports
-	@mkdir -p .mypy_cache && MYPY_NUM_WORKERS=2 $(BIN)/mypy
+	@$(BIN)/mypy
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
