@@ -101,7 +101,7 @@ async def test_entered_values_are_kept_and_errors_shown(cluster: Cluster) -> Non
 async def test_a_key_that_an_accepted_config_does_without_is_not_called_required() -> None:
     """As `topic` beside http.manifest, although its definition requires it."""
     topic = {"name": "topic", "type": "STRING", "required": True, "importance": "HIGH", "default_value": None}
-    value = {"name": "topic", "value": None, "recommended_values": [], "errors": [], "visible": True}
+    value: dict[str, Any] = {"name": "topic", "value": None, "recommended_values": [], "errors": [], "visible": True}
     path = "PUT /connector-plugins/HttpSourceConnector/config/validate"
     missing = {**value, "errors": ["Missing"]}
     answers = {"/": {"version": "4.3.0"}, LIST: {}, path: {"error_count": 1, "configs": [both(topic, missing)]}}
