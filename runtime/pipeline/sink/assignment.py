@@ -258,6 +258,8 @@ class PartitionAssignment:
         would read them, and end the process if the broker does not support OffsetFetch (librdkafka issue 4789)."""
         opened: list[KafkaPartition] = []
         try:
+            if self._context.group is not None:
+                self._context.group.update()
             if not self._finished:
                 opened = self._open(consumer, partitions)
         finally:

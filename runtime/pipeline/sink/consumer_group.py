@@ -4,12 +4,13 @@ offsets in transactions of their own, which takes the group's metadata."""
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from runtime.api.data.record import TopicPartition
 from runtime.api.errors import ConnectError
 from runtime.api.task import OffsetAndMetadata
+from runtime.kafka.clients import open_clients
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
@@ -29,23 +30,44 @@ class GroupMetadata(NamedTuple):
 
 
 class ConsumerGroup:
-    """The group of a consumer. On any thread."""
+    """The group of a task's consumer, on any thread.
 
-    def __init__(self, consumer: Consumer, position: Callable[[TopicPartition], int]) -> None:
-        self._consumer = consumer
+    confluent-kafka lets a call of one thread wait while another thread is in a call of the same consumer. The task's
+    thread is in one nearly always: it polls, and it calls open() and close() from there. It therefore reads the
+    membership itself, and committed offsets are read by another client."""
+
+    def __init__(
+        self, consumer: Consumer, settings: Mapping[str, Any], position: Callable[[TopicPartition], int]
+    ) -> None:
+        self._consumer, self._settings = consumer, settings
         self.position = position
+        self._is_asked = False
+        self.update()
+
+    def update(self) -> None:
+        """Read the current membership. On the task's thread."""
+        self._metadata = bytes(self._consumer.consumer_group_metadata())
+
+    def follow(self) -> None:
+        """As update(), once metadata() has been called. With the protocol of KIP-848 the epoch of a member changes
+        without a rebalance."""
+        if self._is_asked:
+            self.update()
 
     def metadata(self) -> GroupMetadata:
-        """The current membership. ConnectError if the client has another format than expected."""
-        return read_metadata(bytes(self._consumer.consumer_group_metadata()))
+        """The membership of the last update. ConnectError if the client has another format than expected."""
+        self._is_asked = True
+        return read_metadata(self._metadata)
 
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
         """The committed offsets, without partitions that have none. ConnectError if the broker refuses the request."""
         from confluent_kafka import KafkaException
         from confluent_kafka import TopicPartition as KafkaPartition
 
+        settings = {**self._settings, "enable.auto.commit": False, "log_level": 2}
         try:
-            committed = self._consumer.committed([KafkaPartition(*tp) for tp in partitions], _TIMEOUT)
+            with open_clients.consumer(settings) as client:
+                committed = client.committed([KafkaPartition(*tp) for tp in partitions], _TIMEOUT)
         except KafkaException as error:
             raise ConnectError(f"The committed offsets could not be read: {error.args[0].str()}") from error
         return {

@@ -83,7 +83,7 @@ class SinkWorker:
         except BaseException:
             slot_budget.give_back(self._share)
             raise
-        self._context.group = ConsumerGroup(self._consumer, self._context.position)
+        self._group = self._context.group = ConsumerGroup(self._consumer, spec.consumer, self._context.position)
         self._puts = PutAhead(task, self._put_once, self._was_put)
         self._context.collect_put = self._puts.collect
         self._assignment = PartitionAssignment(spec, task, host, control, self._consumer, self._context)
@@ -152,6 +152,7 @@ class SinkWorker:
         while not self._control.stopping:
             self._follow_pause()
             self._subscription.update()
+            self._group.follow()
             if self._context.requested:
                 self._finish_put()
                 self._assignment.apply_requests()
