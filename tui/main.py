@@ -170,6 +170,8 @@ def _screen(options: dict[str, Any]) -> int:
         _check_recording(options["record"])
     for fixed_size in ("COLUMNS", "LINES"):  # some shells export these, and Textual prefers them to the terminal's size
         os.environ.pop(fixed_size, None)
+    # Textual draws at its ticks only: with its 60 a second, a key right after a drawing waits for up to 33 ms.
+    os.environ.setdefault("TEXTUAL_FPS", "120")
     from tui import gc_tuning, hangup, session
 
     hangup.end_with_terminal()
