@@ -56,6 +56,7 @@ class Connection:
             raise OSError(f"Tunnel connection failed: {self._response.status} {self._response.reason}")
 
     def secure(self, context: ssl.SSLContext, host: str) -> None:
+        self.socket.settimeout(self._left())  # for the handshake; a read in the tunnel has set a shorter one
         self.socket = context.wrap_socket(self.socket, server_hostname=host)
 
     def ask(self, method: str, target: str, headers: Mapping[str, str], body: bytes | None) -> None:
@@ -101,8 +102,14 @@ class Connection:
     def close(self) -> None:
         self.socket.close()
 
+    def _left(self) -> float:
+        """Seconds until the next of both limits. Raises TimeoutError after the deadline."""
+        if (left := min(self.until - time.monotonic(), self.quiet)) <= 0:
+            raise TimeoutError("timed out")
+        return left
+
     def _read(self) -> bytes:
-        end = min(self.until, time.monotonic() + self.quiet)
+        end = time.monotonic() + self._left()
         while (left := end - time.monotonic()) > 0:
             self.socket.settimeout(min(left, LONGEST_READ))
             with suppress(TimeoutError):

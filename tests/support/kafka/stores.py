@@ -29,12 +29,24 @@ class Stores:
 
     async def seen(self, kind: str) -> list[tuple[bytes | None, bytes | None]]:
         """Every record of a topic, in order for each key."""
-        found: list[LogRecord] = []
+        return [(r.key, r.value) for r in await self._records(kind)]
+
+    async def not_reported(self, kind: str, log: str) -> list[LogRecord]:
+        """The records of a topic of which the log does not say, with their offsets, that they are ignored."""
+        topic = _spec(self.prefix, kind).topic
+        return [
+            record
+            for record in await self._records(kind)
+            if f"Ignoring the record at offset {record.offset} of {topic}-{record.partition}: " not in log
+        ]
+
+    async def _records(self, kind: str) -> list[LogRecord]:
+        records: list[LogRecord] = []
         logs = TopicLogs(self.logs._settings)
-        logs.open(_spec(self.prefix, kind), found.extend)
+        logs.open(_spec(self.prefix, kind), records.extend)
         await logs.start()
         await logs.close()
-        return [(r.key, r.value) for r in found]
+        return records
 
 
 def _spec(prefix: str, kind: str) -> TopicSpec:

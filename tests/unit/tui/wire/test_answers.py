@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -214,6 +214,23 @@ def test_a_read_is_short_so_that_a_signal_just_before_it_is_noticed() -> None:
     assert time.monotonic() - began >= LONGEST_READ * 1.4
     assert len(limits) >= 2
     assert max(limits) <= LONGEST_READ
+
+
+def test_a_handshake_through_a_proxy_has_the_whole_time() -> None:
+    """Although the proxy's response was read in short reads."""
+    limits = list[float]()
+
+    class Context:
+        def wrap_socket(self, wrapped: socket.socket, server_hostname: str) -> socket.socket:
+            limits.append(wrapped.gettimeout() or 0.0)
+            return wrapped
+
+    with server(b"HTTP/1.1 200 OK\r\n\r\n") as (url, _):
+        connection = Connection(("127.0.0.1", int(url.rpartition(":")[2])), 5.0, SizeLimits())
+        connection.tunnel("worker", 443, {})
+        connection.secure(cast(Any, Context()), "worker")
+        connection.close()
+    assert limits[0] > 2 * LONGEST_READ
 
 
 async def test_a_stream_of_single_bytes_ends_at_its_deadline() -> None:
