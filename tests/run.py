@@ -19,10 +19,15 @@ from xml.etree import ElementTree
 MAX_SECOND_TRIES = 3
 """Tests that may pass only on the second try."""
 
-DISTRIBUTION = ("-n", "3", "-p", "tests.distribution", "--no-loadscope-reorder", "--durations=40")
+DISTRIBUTION = (
+    "-n", "3", "--max-worker-restart", "0", "-p", "tests.distribution", "--no-loadscope-reorder", "--durations=40",
+)  # fmt: skip
 """In the order of `tests.distribution`: xdist would start with the files of most tests. Three processes for two
-processors: tests wait for two fifths of their time, for sessions, commits and polls.
+processors: tests wait for two fifths of their time, for sessions, commits and polls. A process that crashes ends the
+run: with another one in its place, xdist waits for ever.
 """
+
+_CRASHED = "crashed while running"  # in the failure that xdist reports for a test whose process has ended
 
 FAILED = 1
 """pytest's exit code when some tests failed, rather than when the run itself did."""
@@ -55,6 +60,9 @@ def main(options: Sequence[str]) -> int:
         first = failures(report)
         if len(first) == number_of_tests(report):
             return code  # no test has run: an error of the collection
+        if crash := next((failure for failure in first if _CRASHED in failure.why), None):
+            print(f"\nThe run ended with a process, and most tests have not run: {crash.why}")
+            return code
         print(f"\n{len(first)} failed; running them once more, alone:", flush=True)
         code = _pytest("--last-failed", "--last-failed-no-failures", "none", f"--junitxml={second}", *options)
         again = failures(second) if second.exists() else first  # the process may end with its time limit

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _FLUSH = 1.0  # seconds for the reports of purged records
 
-# Otherwise a request for a dead broker connects to it hundreds of times a second (see the worker's module).
-_ADMIN: Mapping[str, Any] = {"enable.sparse.connections": False}
+# Otherwise a request for a dead broker connects to it hundreds of times a second (see the worker's module), and
+# metadata of a topic that does not exist create it.
+_ADMIN: Mapping[str, Any] = {"enable.sparse.connections": False, "allow.auto.create.topics": False}
 
 _IN_WORDS = {
     5: "a partition has no leader at the moment",

@@ -9,7 +9,8 @@ from typing import Any
 
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.kafka_python import TopicPartition
-from runtime.kafka.clients.open_clients import KeptAdmin, listed_offset, offset_spec
+from runtime.kafka.clients.listed_offsets import list_offsets, listed_offset, offset_spec
+from runtime.kafka.clients.open_clients import KeptAdmin
 from runtime.kafka.denials import is_denial, not_authorized
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
 
@@ -82,7 +83,11 @@ class Positions:
         asked = {At(topic, number): spec for (topic, number), spec in wanted.items()}
         positions = {}
         with self._admin.use() as admin:
-            for at, future in admin.list_offsets(asked, request_timeout=self._timeout).items():
+            try:
+                listed = list_offsets(admin, asked, self._timeout)
+            except KafkaException as e:
+                raise BrokerUnavailable(f"Kafka did not respond: {e.args[0].str()}") from None
+            for at, future in listed.items():
                 try:
                     positions[at.topic, at.partition] = listed_offset(future.result())
                 except KafkaException as e:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from tests.distribution import FolderScheduling, next_scope
 from tests.random_order import shuffled
-from tests.run import Failure, failures, number_of_tests, processor_time, seconds_by_folder, summary
+from tests.run import FAILED, Failure, failures, number_of_tests, processor_time, seconds_by_folder, summary
+from tests.support.waiting import allowed
 
 REPORT = """<testsuites><testsuite>
 <testcase classname="tests.unit.test_a" name="test_one[x]">
@@ -89,3 +92,17 @@ def test_a_seed_determines_the_order_and_keeps_files_together() -> None:
 def test_processors_are_busy_for_a_part_of_their_time() -> None:
     busy, total = processor_time()
     assert 0 <= busy <= total
+
+
+def test_a_process_that_crashes_ends_the_run(tmp_path: Path) -> None:
+    """Without a second try, which would hide the tests that have not run."""
+    for name in "abcd":
+        tmp_path.joinpath(f"test_{name}.py").write_text("def test_passes() -> None: pass\n")
+    crash = "import os, signal\n\ndef test_crashes() -> None:\n    os.kill(os.getpid(), signal.SIGSEGV)\n"
+    tmp_path.joinpath("test_e.py").write_text(crash)
+    command = [sys.executable, "-m", "tests.run", str(tmp_path), "-p", "no:cacheprovider"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=allowed(60), check=False)
+    assert run.returncode == FAILED
+    assert "The run ended with a process" in run.stdout.splitlines()[-1]
+    assert "test_crashes" in run.stdout.splitlines()[-1]
+    assert "passed only on the second try" not in run.stdout

@@ -19,6 +19,7 @@ T = TypeVar("T")
 TopicPartition = tuple[str, int]  # topic, partition
 RESPONSE_TIMEOUT, SHORT_TIMEOUT = 20.0, 5.0  # seconds for a response; the short one for optional details
 _CONCURRENT_GROUPS = 8  # groups whose offsets are requested at the same time
+_SINGLE_TOPICS = 16  # whose leaders are asked for one by one; more are found in the metadata of all topics
 _UNKNOWN_TOPIC = 3  # UNKNOWN_TOPIC_OR_PARTITION: deleted meanwhile
 _COORDINATOR_MOVES = (14, 15, 16)  # COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR
 _TIMED_OUT, _ATTEMPT = -185, 1.0  # librdkafka's own error, and seconds of one attempt
@@ -160,6 +161,10 @@ def _list_offsets(
     from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
 
     results: dict[TopicPartition, int | HeadraceError] = {}
+    topics = {at.topic for at in asked}
+    # librdkafka 2.16 may end the process if it does not know the leaders (see `listed_offsets` of the worker)
+    for topic in topics if len(topics) <= _SINGLE_TOPICS else [None]:
+        admin.list_topics(topic, timeout=timeout)
     for at, future in admin.list_offsets(asked, request_timeout=timeout).items():
         try:
             offset = results[at.topic, at.partition] = future.result().offset

@@ -162,7 +162,8 @@ def count() -> int:
 # A request for a broker that is dead, such as the leader of a partition before the next election, asks for a connection
 # after each failed attempt, and each of these requests ends the delay before the next attempt: 250 to 700 attempts a
 # second until the request times out (librdkafka 2.16). Without sparse connections nothing has to ask for them.
-_ADMIN: Mapping[str, Any] = {"log_level": 2, "enable.sparse.connections": False}
+# Metadata of a topic that does not exist must not create it: librdkafka takes an admin client for a producer.
+_ADMIN: Mapping[str, Any] = {"log_level": 2, "enable.sparse.connections": False, "allow.auto.create.topics": False}
 
 
 @contextmanager
@@ -249,23 +250,6 @@ class KeptAdmin:
             is_done = not lease.users and lease is not self._lease
         if is_done:
             close(lease.client)
-
-
-def offset_spec(kind: str, *values: int) -> Any:
-    """What list_offsets() is asked for: `latest`, `earliest`, or another kind of confluent-kafka's OffsetSpec."""
-    from confluent_kafka.admin._listoffsets import OffsetSpec
-
-    return getattr(OffsetSpec, kind)(*values)
-
-
-def listed_offset(listed: Any) -> int:
-    """The offset in a result of AdminClient.list_offsets(). KafkaException if the leader has not responded, which
-    librdkafka reports as OFFSET_INVALID without an error."""
-    from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
-
-    if listed.offset == OFFSET_INVALID:
-        raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the partition's leader does not respond"))
-    return int(listed.offset)
 
 
 def _start_thread() -> None:

@@ -7,7 +7,8 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from runtime.kafka.clients.open_clients import KeptAdmin, listed_offset, offset_spec
+from runtime.kafka.clients.listed_offsets import list_offsets, listed_offset, offset_spec
+from runtime.kafka.clients.open_clients import KeptAdmin
 from runtime.kafka.log.reader import Position
 from runtime.kafka.request_batcher import RequestBatcher
 
@@ -54,8 +55,7 @@ class EndOffsets:
         async with asyncio.timeout(self._timeout):  # other requests wait for this one
             while True:
                 try:
-                    with self._admin.use() as admin:
-                        return await self._list(admin, keys, attempt)
+                    return await asyncio.to_thread(self._list, keys, attempt)
                 except KafkaException as e:
                     _log.debug("End offsets of %s were refused: %s", ", ".join({topic for topic, _ in keys}), e)
                     self._refused()
@@ -63,18 +63,15 @@ class EndOffsets:
                 attempt = min(attempt * 2, _LONGEST_ATTEMPT, self._timeout)
                 await asyncio.sleep(_RETRY_DELAY)
 
-    async def _list(self, admin: Any, keys: Sequence[_Key], seconds: float) -> dict[_Key, Ends]:
+    def _list(self, keys: Sequence[_Key], seconds: float) -> dict[_Key, Ends]:
         from confluent_kafka import IsolationLevel, TopicPartition
 
         latest = offset_spec("latest")
         ends: dict[_Key, Ends] = {key: {} for key in keys}
-        requests = {}
-        for uncommitted in {uncommitted for _, uncommitted in keys}:
-            level = IsolationLevel.READ_UNCOMMITTED if uncommitted else IsolationLevel.READ_COMMITTED
-            asked = {TopicPartition(t, p): latest for t, p in self._partitions if (t, uncommitted) in ends}
-            requests[uncommitted] = admin.list_offsets(asked, isolation_level=level, request_timeout=seconds)
-        for uncommitted, responses in requests.items():
-            for tp, future in responses.items():
-                end = listed_offset(await asyncio.wrap_future(future))
-                ends[tp.topic, uncommitted][tp.topic, tp.partition] = end
+        with self._admin.use() as admin:
+            for uncommitted in {uncommitted for _, uncommitted in keys}:
+                level = IsolationLevel.READ_UNCOMMITTED if uncommitted else IsolationLevel.READ_COMMITTED
+                asked = {TopicPartition(t, p): latest for t, p in self._partitions if (t, uncommitted) in ends}
+                for tp, future in list_offsets(admin, asked, seconds, level).items():
+                    ends[tp.topic, uncommitted][tp.topic, tp.partition] = listed_offset(future.result())
         return ends

@@ -8,7 +8,7 @@ from typing import Any
 from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from runtime.kafka.clients.open_clients import listed_offset, offset_spec
+from runtime.kafka.clients.listed_offsets import list_offsets, listed_offset, offset_spec
 from tests.support.waiting import allowed
 
 
@@ -20,7 +20,7 @@ def latest_offsets(
 ) -> dict[tuple[str, int], int]:
     """The ends of these partitions. KafkaException, also if a leader has died."""
     asked = {TopicPartition(*at): offset_spec("latest") for at in partitions}
-    listed = admin.list_offsets(asked, isolation_level=level, request_timeout=timeout)
+    listed = list_offsets(admin, asked, timeout, level)
     return {(at.topic, at.partition): listed_offset(future.result()) for at, future in listed.items()}
 
 

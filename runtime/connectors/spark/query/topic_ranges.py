@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from runtime.api.errors import ConnectError
-from runtime.kafka.clients import open_clients
+from runtime.kafka.clients import listed_offsets, open_clients
 from runtime.kafka.errors import is_transient
 
 _TIMEOUT = 15.0  # seconds for a request
@@ -128,12 +128,10 @@ class TopicOffsets:
         with self._admin.use() as admin:
             described = admin.describe_topics(TopicCollection([self._topic]), request_timeout=_TIMEOUT)
             description = described[self._topic].result()
-            partitions = [TopicPartition(self._topic, partition.id) for partition in description.partitions]
-            listed = admin.list_offsets(
-                {partition: open_clients.offset_spec(which) for partition in partitions},
-                isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=_TIMEOUT,
-            )  # fmt: skip
-            offsets = {str(tp.partition): open_clients.listed_offset(work.result()) for tp, work in listed.items()}
+            spec = listed_offsets.offset_spec(which)
+            asked = {TopicPartition(self._topic, partition.id): spec for partition in description.partitions}
+            listed = listed_offsets.list_offsets(admin, asked, _TIMEOUT, IsolationLevel.READ_COMMITTED)
+            offsets = {str(at.partition): listed_offsets.listed_offset(work.result()) for at, work in listed.items()}
         return {"id": str(description.topic_id), "offsets": offsets}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import threading
 import weakref
@@ -16,9 +17,12 @@ from confluent_kafka import Producer
 from runtime.kafka.clients import open_clients
 from runtime.kafka.errors import KafkaProblem
 from runtime.kafka.positions import Positions
+from tests.support.broker import KafkaBroker
 from tests.support.kafka.mock_kafka import LIST_OFFSETS, MockKafka
 from tests.support.waiting import wait_until
 from tui import kafka_clients
+from tui.errors import HeadraceError
+from tui.offsets.brokers import Brokers
 
 _CLUSTER_AUTHORIZATION_FAILED = 31
 _THREADS = 8  # of one client, of asyncio, and the one that closes clients
@@ -123,6 +127,18 @@ async def test_refusals_leave_no_client(without_collector: None) -> None:
             await positions.ends({(topic, 0)})
     assert open_clients.count() <= before + 1
     assert _threads() <= threads + _THREADS
+
+
+def test_offsets_of_a_topic_that_does_not_exist_do_not_create_it(broker: KafkaBroker) -> None:
+    """The broker would create it for a producer, and librdkafka takes its admin client for one."""
+    missing, brokers = ("never-created", 0), Brokers(broker.bootstrap, {})
+    with pytest.raises(KafkaProblem, match="never-created"):
+        asyncio.run(Positions({"bootstrap.servers": broker.bootstrap}).ends([missing]))
+    with pytest.raises(HeadraceError, match="leader"):
+        brokers.ends([missing])
+    later = broker.create_topic(), 0  # the controller creates topics in order
+    wait_until(lambda: later in brokers.partitions(lambda topic: True))
+    assert missing not in brokers.partitions(lambda topic: True)
 
 
 def _threads() -> int:

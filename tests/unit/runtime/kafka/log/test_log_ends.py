@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from concurrent.futures import Future
+import threading
 from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
@@ -21,16 +21,16 @@ async def test_a_request_without_an_answer_is_abandoned(caplog: pytest.LogCaptur
     topic = logs.open(TopicSpec("t", 1, 1, "status.storage"), lambda records: None)
     logs._positions["t", 0] = 1
 
-    def never(asked: dict[Any, Any], **_: Any) -> dict[Any, Future[Any]]:
-        return {position: Future() for position in asked}
-
-    admin: Any = SimpleNamespace(use=lambda: nullcontext(SimpleNamespace(list_offsets=never)))
+    held = threading.Event()
+    lists: Any = SimpleNamespace(list_topics=lambda *_, **__: held.wait(), list_offsets=lambda *_, **__: {})
+    admin: Any = SimpleNamespace(use=lambda: nullcontext(lists))
     logs._ends._admin = admin
     with pytest.raises(BrokerUnavailable):
         await topic.read_to_end()
     async with asyncio.timeout(2):
         while logs._ends._batcher._in_flight.locked():  # noqa: ASYNC110 - no event for an abandoned request
             await asyncio.sleep(0.001)
+    held.set()
     del topic, logs
     gc.collect()
     assert not caplog.records, "asyncio has nothing to report"
