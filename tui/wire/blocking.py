@@ -21,6 +21,7 @@ from tui.wire.endpoint import (
     body_decoder,
     decode,
     encode,
+    stream_patience,
     tls_context,
 )
 from tui.wire.limits import TooLarge
@@ -85,9 +86,13 @@ class BlockingTransport:
         connection = self._connect()
         try:
             sent = {**self._headers, "Accept": "text/event-stream", **({"Last-Event-ID": last_id} if last_id else {})}
-            connection.within(self.endpoint.response_timeout)
+            patience = stream_patience(lasting)
+            connection.within(patience)
             connection.ask("GET", self._target(path), sent, None)
-            status, kind = connection.head()
+            try:
+                status, kind = connection.head()
+            except TimeoutError as error:
+                raise self.endpoint.no_response(patience) from error
             connection.within(math.inf if end is None else end - time.monotonic(), SILENCE_TIMEOUT)
             if status >= 300:
                 raise refusal(status, f"HTTP {status}")

@@ -88,6 +88,11 @@ class Endpoint(NamedTuple):
         return TimedOut(f"{self.shown} gave no response within {within or self.response_timeout:g} s")
 
 
+def stream_patience(lasting: float | None) -> float:
+    """Seconds for the beginning of an event stream that is read for `lasting` seconds, or until it closes."""
+    return SILENCE_TIMEOUT if lasting is None else min(lasting, SILENCE_TIMEOUT)
+
+
 def basic_credentials(user: str, password: str) -> str:
     from base64 import b64encode
 

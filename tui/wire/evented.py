@@ -14,7 +14,7 @@ from tui.client.calls import ApiCall
 from tui.client.client import EXPANDED_LIST
 from tui.errors import NotFound, refusal
 from tui.wire import limits
-from tui.wire.endpoint import IDLE_SECONDS, SILENCE_TIMEOUT, Endpoint, body_decoder, decode, encode, tls_context
+from tui.wire.endpoint import IDLE_SECONDS, Endpoint, body_decoder, decode, encode, stream_patience, tls_context
 from tui.wire.list_decoder import ListDecoder
 from tui.wire.loop_json import loads
 from tui.wire.proxy import proxy_of
@@ -89,8 +89,9 @@ class AsyncTransport:
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         if last_id:
             headers["Last-Event-ID"] = last_id
-        timeout = httpx.Timeout(SILENCE_TIMEOUT, connect=self.endpoint.connect_timeout)
-        with self._our_errors(SILENCE_TIMEOUT):
+        patience = stream_patience(lasting)
+        timeout = httpx.Timeout(patience, connect=self.endpoint.connect_timeout)
+        with self._our_errors(patience):
             async with self._client.stream("GET", path, headers=headers, timeout=timeout) as response:
                 if response.is_error:
                     raise refusal(response.status_code, f"HTTP {response.status_code}")

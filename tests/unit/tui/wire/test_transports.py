@@ -143,6 +143,11 @@ async def test_a_missing_answer_raises_unreachable(make: Make, url: str) -> None
         await get(make(Endpoint(url, response_timeout=0.2)), "/hang")
 
 
+async def test_a_stream_that_does_not_begin_is_waited_for_as_long_as_it_would_be_read(make: Make, url: str) -> None:
+    with pytest.raises(TimedOut, match=r"no response within 0\.2 s"):
+        await anext(make(Endpoint(url)).lines("/hang", "", 0.2))
+
+
 async def test_a_port_without_a_listener_is_unreachable(make: Make) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound but not listening, so connections are refused
