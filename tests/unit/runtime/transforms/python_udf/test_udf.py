@@ -154,7 +154,7 @@ def test_an_exception_is_an_error_of_the_records() -> None:
     with pytest.raises(DataError, match=rf"PythonUdf: {MODULE}:inverse fails: ZeroDivisionError") as raised:
         derive("inverse")
     assert isinstance(raised.value.__cause__, ZeroDivisionError)
-    with pytest.raises(DataError, match=r"upper fails: .*name.*|columns: id, key, topic"):
+    with pytest.raises(DataError, match=r"upper fails: ValueError"):
         derive("upper", batch(None, [{"id": 1}]))
     with pytest.raises(DataError, match="name is null, which its schema does not allow"):
         derive("emptied", batch(struct_schema({"name": STRING_SCHEMA}), [{"name": "a"}]))
