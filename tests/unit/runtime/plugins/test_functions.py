@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import orjson
@@ -33,10 +34,9 @@ class Model:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of plugin.path with a module, a package, and an environment with its own dependency."""
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setattr(sys, "modules", {**sys.modules})
     path = tmp_path / "plugins"
     site = path / "geo-1.0" / "site-packages"
     for module, code in {
@@ -50,7 +50,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     }.items():
         module.parent.mkdir(parents=True, exist_ok=True)
         module.write_text(code)
-    return path
+    yield path
+    for name in [name for name in sys.modules if name.startswith("udf_")]:
+        del sys.modules[name]
 
 
 def registry(folder: Path) -> PluginRegistry:
