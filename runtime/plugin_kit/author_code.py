@@ -55,7 +55,7 @@ class AuthorCode:
 def load(path: Path) -> AuthorCode:
     """Imports the plugins of a project folder, package or module. KitError if a module cannot be imported."""
     if not path.exists():
-        raise KitUsageError(f"{path} does not exist: give the folder of a project, a package, or a module")
+        raise KitUsageError(f"{path} does not exist: give the folder of a project or package, or the file of a module")
     path = path.resolve()
     folder, source, names = _modules(path)
     plugins = list(dict.fromkeys(cls for name in names for cls in plugin_classes(_imported(name))))

@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Runs the conformance suite on the plugins of a project. Their examples are in the list CASES of "
         "conformance.py, in the project's folder or in its folder tests.",
     )
-    test.add_argument("path", type=Path, metavar="PATH", help="folder of a project, a package, or a module")
+    test.add_argument("path", type=Path, metavar="PATH", help="folder of a project or package, or file of a module")
     test.add_argument("--only", action="append", default=[], metavar="CHECK", help="only this check; * and ? match")
     test.add_argument("--json", action="store_true", help="print the report as JSON")
     test.set_defaults(command=_test)
@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Runs a plugin with the configuration in CONFIG.json and shows its records until ^C: on the "
         "embedded cluster or, with --records or --input, in this process without Kafka.",
     )
-    run.add_argument("path", type=Path, metavar="PATH", help="folder of a project, a package, or a module")
+    run.add_argument("path", type=Path, metavar="PATH", help="folder of a project or package, or file of a module")
     run.add_argument("config", type=Path, metavar="CONFIG.json", help="the connector's configuration")
     run.add_argument("--records", type=_count, metavar="N", help="stop after N records; no cluster is started")
     run.add_argument(
@@ -210,11 +210,15 @@ def _test(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    from runtime.api.errors import ConfigError
     from runtime.plugin_kit.author_code import load
     from runtime.plugin_kit.trial import in_process, on_cluster
-    from runtime.plugin_kit.trial.request import read_request
+    from runtime.plugin_kit.trial.request import invalid, read_request
     from runtime.plugin_kit.trial.screen import Screen
 
     request = read_request(load(arguments.path), arguments.config, arguments.input, arguments.records)
     in_this_process = not arguments.cluster and (arguments.records or arguments.input)
-    return in_process.run(request, Screen()) if in_this_process else on_cluster.run(request, Screen())
+    try:
+        return in_process.run(request, Screen()) if in_this_process else on_cluster.run(request, Screen())
+    except ConfigError as error:
+        raise invalid(arguments.config, str(error)) from None

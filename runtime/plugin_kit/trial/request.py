@@ -123,7 +123,12 @@ def _check(connector: type[Connector], config: Mapping[str, str], file: Path) ->
     except ConfigError as error:
         errors = [str(error)]
     if errors:
-        raise KitError(f"{file} is not a valid configuration: {'; '.join(errors)}")
+        raise invalid(file, "; ".join(errors))
+
+
+def invalid(file: Path, reason: str) -> KitError:
+    """The error for a configuration that cannot run."""
+    return KitError(f"{file} is not a valid configuration: {reason}")
 
 
 def _lines(file: Path) -> Iterator[Any]:

@@ -63,6 +63,24 @@ def test_a_source_with_transformations(tmp_path: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out.splitlines()[1] == "      8.0"
 
 
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"transforms": "t", "transforms_t_type": "Msak"}, "Class Msak could not be found."),
+        ({"value_converter": "Jsno"}, "Class Jsno could not be found."),
+        ({"connector_class": "FileStreamSource", "topic": "t"}, 'Missing required configuration "file"'),
+    ],
+)
+def test_a_configuration_that_no_task_can_start_with_is_refused_in_one_line(
+    tmp_path: Path, more: dict[str, str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = project(tmp_path, "source")
+    changed(folder, **more)
+    assert run(folder, "--records", "1") == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"headrace plugin: {folder / 'example.json'} is not a valid configuration: {reason}")
+
+
 def test_a_source_that_ends_early_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = project(tmp_path, "source")
     changed(folder, total="1")
