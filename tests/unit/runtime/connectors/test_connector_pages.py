@@ -18,6 +18,7 @@ DOCS = Path(__file__).parents[4] / "docs" / "connectors"
 PAGES = {
     "data-source": ["DataSource", "DataSourceSink"],
     "datagen": ["DatagenSource"],
+    "file-stream": ["FileStreamSource", "FileStreamSink"],
     "http": ["HttpSink", "HttpSource"],
     "kafka-query": ["KafkaQuery"],
     "jdbc": ["JdbcSource", "JdbcSink"],
