@@ -91,6 +91,7 @@ def worker(number: int, state: str, load: float, *units: tuple[str, int]) -> dic
         "version": "0.1.0" if number < 4 else "",
         "slots": 4,
         "load": load,
+        "memory": 734_000_000 if number == 1 else None,
         "state": state,
         "connectors": [name for name, task in units if task < 0],
         "tasks": [{"connector": name, "task": task} for name, task in units if task >= 0],

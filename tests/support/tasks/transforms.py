@@ -19,8 +19,8 @@ _K = "org.apache.kafka.connect.transforms."
 
 
 def transformation(name: str, config: Mapping[str, str]) -> Transformation:
-    """A configured transformation, by the end of its class name."""
-    found: Transformation = load("transformation", _K + name)()
+    """A configured transformation, by its class name, in which Connect's package may be left out."""
+    found: Transformation = load("transformation", name if "." in name else _K + name)()
     found.configure(config)
     return found
 

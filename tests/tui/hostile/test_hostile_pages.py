@@ -234,7 +234,9 @@ async def test_workers_loggers_failed_records(size: tuple[int, int], recording: 
             return EVIL, "bad"
 
         workers = WorkersScreen(EVIL, connect, EVIL, refuse_change)
-        one = ClusterWorker(EVIL, (EVIL,), ((EVIL, 0),), EVIL, True, EVIL, EVIL, 1, 0.5, 1_000_000, EVIL)
+        one = ClusterWorker(
+            EVIL, (EVIL,), ((EVIL, 0),), EVIL, True, EVIL, EVIL, slots=1, load=0.5, memory=1_000_000, url=EVIL
+        )
         workers.group = ClusterWorkers({EVIL: one}, True, EVIL, 1, EVIL, True, {(EVIL, 0): 1.0})
         await shown(seen, workers)
         workers.report(*await refuse_change())
