@@ -24,7 +24,7 @@ DISTRIBUTION = (
 )  # fmt: skip
 """In the order of `tests.distribution`: xdist would start with the files of most tests. Three processes for two
 processors: tests wait for two fifths of their time, for sessions, commits and polls. A process that crashes ends the
-run: with another one in its place, xdist waits for ever.
+run: xdist would replace it, and then wait for ever.
 """
 
 _CRASHED = "crashed while running"  # in the failure that xdist reports for a test whose process has ended
@@ -61,7 +61,7 @@ def main(options: Sequence[str]) -> int:
         if len(first) == number_of_tests(report):
             return code  # no test has run: an error of the collection
         if crash := next((failure for failure in first if _CRASHED in failure.why), None):
-            print(f"\nThe run ended with a process, and most tests have not run: {crash.why}")
+            print(f"\nA process crashed, and the run ended before all tests had run: {crash.why}")
             return code
         print(f"\n{len(first)} failed; running them once more, alone:", flush=True)
         code = _pytest("--last-failed", "--last-failed-no-failures", "none", f"--junitxml={second}", *options)

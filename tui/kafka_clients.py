@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _FLUSH = 1.0  # seconds for the reports of purged records
 
-# Otherwise a request for a dead broker connects to it hundreds of times a second (see the worker's module), and
-# metadata of a topic that does not exist create it.
+# Otherwise a request for a dead broker connects to it hundreds of times a second (see the worker's module), and a
+# request for the metadata of a topic creates the topic.
 _ADMIN: Mapping[str, Any] = {"enable.sparse.connections": False, "allow.auto.create.topics": False}
 
 _IN_WORDS = {

@@ -162,7 +162,7 @@ def _list_offsets(
 
     results: dict[TopicPartition, int | HeadraceError] = {}
     topics = {at.topic for at in asked}
-    # librdkafka 2.16 may end the process if it does not know the leaders (see `listed_offsets` of the worker)
+    # librdkafka 2.16 may crash if it does not know the leaders (see the worker's listed_offsets.py)
     for topic in topics if len(topics) <= _SINGLE_TOPICS else [None]:
         admin.list_topics(topic, timeout=timeout)
     for at, future in admin.list_offsets(asked, request_timeout=timeout).items():

@@ -17,11 +17,11 @@ def offset_spec(kind: str, *values: int) -> Any:
 
 
 def list_offsets(admin: Any, asked: Mapping[Any, Any], timeout: float, level: Any = None) -> dict[Any, Future[Any]]:
-    """AdminClient.list_offsets() of confluent-kafka's TopicPartitions and specs, with the IsolationLevel `level`. Waits
-    `timeout` seconds for the leaders, then returns; KafkaException if no broker responds.
+    """AdminClient.list_offsets() for confluent-kafka's TopicPartitions and their specs, with the IsolationLevel
+    `level`. Blocks until the leaders are known; KafkaException if a request for them takes more than `timeout` seconds.
 
-    Without a leader in the client's cache, librdkafka 2.16 waits for metadata in the caller's thread while its own may
-    already have ended that wait, and uses freed memory: a segmentation fault, once in some 300,000 calls."""
+    If the client does not know a leader, librdkafka 2.16 still uses the request in the caller's thread when its own
+    thread may have finished and freed it: a segmentation fault, about once in 300,000 calls."""
     topics = {at.topic for at in asked}
     for topic in topics if len(topics) <= _SINGLE else [None]:
         admin.list_topics(topic, timeout=timeout)

@@ -162,7 +162,7 @@ def count() -> int:
 # A request for a broker that is dead, such as the leader of a partition before the next election, asks for a connection
 # after each failed attempt, and each of these requests ends the delay before the next attempt: 250 to 700 attempts a
 # second until the request times out (librdkafka 2.16). Without sparse connections nothing has to ask for them.
-# Metadata of a topic that does not exist must not create it: librdkafka takes an admin client for a producer.
+# A request for the metadata of a topic must not create it: librdkafka treats an admin client as a producer.
 _ADMIN: Mapping[str, Any] = {"log_level": 2, "enable.sparse.connections": False, "allow.auto.create.topics": False}
 
 

@@ -130,7 +130,7 @@ async def test_refusals_leave_no_client(without_collector: None) -> None:
 
 
 def test_offsets_of_a_topic_that_does_not_exist_do_not_create_it(broker: KafkaBroker) -> None:
-    """The broker would create it for a producer, and librdkafka takes its admin client for one."""
+    """The broker would create it for a producer, and librdkafka treats an admin client as one."""
     missing, brokers = ("never-created", 0), Brokers(broker.bootstrap, {})
     with pytest.raises(KafkaProblem, match="never-created"):
         asyncio.run(Positions({"bootstrap.servers": broker.bootstrap}).ends([missing]))

@@ -22,7 +22,7 @@ async def test_a_request_without_an_answer_is_abandoned(caplog: pytest.LogCaptur
     logs._positions["t", 0] = 1
 
     held = threading.Event()
-    lists: Any = SimpleNamespace(list_topics=lambda *_, **__: held.wait(), list_offsets=lambda *_, **__: {})
+    lists: Any = SimpleNamespace(list_topics=lambda *_, **__: held.wait(10), list_offsets=lambda *_, **__: {})
     admin: Any = SimpleNamespace(use=lambda: nullcontext(lists))
     logs._ends._admin = admin
     with pytest.raises(BrokerUnavailable):
