@@ -40,7 +40,10 @@ def sink(connect: Connect, tmp_path: Path) -> Iterator[Callable[..., Journal]]:
 
 def _follows(journal: Journal, calls: str) -> None:
     """Waits until the last calls of the task 0 match this pattern."""
-    wait_until(lambda: re.search(f"(^|\n){calls}$", journal.calls(0)), 30, f"{calls!r} in {journal.calls(0)}")
+    try:
+        wait_until(lambda: re.search(f"(^|\n){calls}$", journal.calls(0)), 30)
+    except AssertionError as error:
+        raise AssertionError(f"{calls!r} does not match the last of {journal.calls(0)!r}") from error
 
 
 def _causes(broker: KafkaBroker, topic: str, record: bytes, seen: Callable[[], object]) -> None:
