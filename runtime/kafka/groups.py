@@ -14,6 +14,8 @@ from runtime.kafka.errors import BrokerUnavailable, GroupError, OffsetsRefused
 from runtime.kafka.request_batcher import RequestBatcher
 
 _TIMEOUT = 15.0
+_NEW_TOPIC = 0.5
+"""Seconds after which a broker that has not learned of a new topic is asked again."""
 _T = TypeVar("_T")
 
 __all__ = ["Groups", "Member", "TopicPartition"]
@@ -43,13 +45,14 @@ class Groups:
 
     async def check_partitions(self, partitions: Iterable[TopicPartition]) -> None:
         """Raises OffsetsRefused with the partitions that do not exist."""
-        wanted = set(partitions)
-        if not wanted:
-            return
-        metadata = await asyncio.to_thread(_metadata, self._settings, self._timeout)
-        missing = {tp: "no such topic or partition" for tp in wanted if not _exists(metadata, tp)}
+        missing = set(partitions)
+        for wait in (0.0, _NEW_TOPIC):
+            if missing:
+                await asyncio.sleep(wait)
+                metadata = await asyncio.to_thread(_metadata, self._settings, self._timeout)
+                missing = {tp for tp in missing if not _exists(metadata, tp)}
         if missing:
-            raise OffsetsRefused(missing)
+            raise OffsetsRefused(dict.fromkeys(missing, "no such topic or partition"))
 
     async def alter(self, group: str, offsets: Mapping[TopicPartition, int]) -> None:
         """Set committed offsets. OffsetsRefused names the partitions that were refused; the others are set."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, BinaryIO, Protocol
 
-from runtime.engine.protocol.messages import FromSlot, HelloMessage, ToSlot
+from runtime.engine.protocol.messages import FromSlot, HelloMessage, ToSlot, UnableMessage
 from runtime.system import frames
 from runtime.system.frames import MAX_FRAME, FrameError
 
@@ -98,7 +98,7 @@ class BlockingChannel:
         """Whether the worker has closed the channel."""
         return self._connection.closed
 
-    def send(self, message: HelloMessage | FromSlot) -> None:
+    def send(self, message: HelloMessage | UnableMessage | FromSlot) -> None:
         """Blocks until the system has taken the message. OSError if the worker has closed the channel."""
         self._connection.sendall(encode(message))
 

@@ -30,6 +30,11 @@ def check_hello(message: Mapping[str, Any], kind: type) -> None:
     _check({**message, "version": 0}, {"hello": kind})  # the version is compared later, so that the slot is told
 
 
+def check_unable(message: Mapping[str, Any]) -> None:
+    """FrameError unless the message, whose op is `unable`, is valid."""
+    _check(message, {"unable": messages.UnableMessage})
+
+
 def _check(message: Mapping[str, Any], kinds: Mapping[str, type]) -> None:
     op = message.get("op")
     if not isinstance(op, str):

@@ -174,6 +174,14 @@ class HelloMessage(TypedDict):
     room: int | None
 
 
+class UnableMessage(TypedDict):
+    """Instead of hello: why this slot cannot run. Spark starts it again."""
+
+    op: Literal["unable"]
+    slot: int
+    reason: str
+
+
 class AliveMessage(TypedDict):
     """Memory in bytes: of the slot and its JVM, of the JVM alone, and the heap in use of the JVM."""
 

@@ -48,7 +48,11 @@ def serve(settings: SlotSettings, rows: Iterable[object]) -> None:
     factory = load_runner(settings.runner)
     channel = BlockingChannel(UnixConnection(settings.socket, CONNECT_TIMEOUT))
     try:
-        slot = Slot(settings, channel, factory, LocalPlace())  # with the lease that the worker opens after the hello
+        try:
+            slot = Slot(settings, channel, factory, LocalPlace())  # with the lease that the worker opens after the hello
+        except OSError as error:  # the disk is full, say
+            channel.send({"op": "unable", "slot": settings.slot, "reason": f"{settings.folder}: {error.strerror}"})
+            raise
         channel.send(
             {
                 "op": "hello",

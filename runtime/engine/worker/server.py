@@ -14,8 +14,8 @@ from typing import Protocol, cast
 
 from runtime.engine.placement.slot_link import SlotLink
 from runtime.engine.protocol.channel import MAX_HELLO, encode, read_message
-from runtime.engine.protocol.checks import check_from_slot, check_hello
-from runtime.engine.protocol.messages import VERSION, FromSlot, HelloMessage
+from runtime.engine.protocol.checks import check_from_slot, check_hello, check_unable
+from runtime.engine.protocol.messages import VERSION, FromSlot, HelloMessage, UnableMessage
 from runtime.system.frames import FrameError
 from runtime.system.processes import OwnProcess, peer
 
@@ -34,6 +34,9 @@ class SlotLinkListener(Protocol):
 
     def link_up(self, link: SlotLink) -> bool:
         """A slot has connected. Return False to refuse the connection."""
+
+    def slot_unable(self, slot: int, reason: str) -> None:
+        """A slot cannot run, and ends."""
 
     def link_message(self, link: SlotLink, message: FromSlot) -> None:
         """A slot has sent a message."""
@@ -87,7 +90,11 @@ class SlotServer:
             if uid != os.getuid() or not self._listener.is_slot(pid):
                 raise FrameError(f"process {pid} of user {uid} is not a slot of this worker")
             async with asyncio.timeout(HELLO_TIMEOUT):
-                hello: HelloMessage = await read_message(reader, MAX_HELLO)
+                hello: HelloMessage | UnableMessage = await read_message(reader, MAX_HELLO)
+            if hello.get("op") == "unable":
+                check_unable(hello)
+                self._listener.slot_unable(hello["slot"], hello["reason"])
+                return None
             check_hello(hello, HelloMessage)
             if (reason := refusal(hello.get("version"))) is not None:
                 writer.write(encode({"op": "refused", "reason": reason}))

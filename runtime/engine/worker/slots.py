@@ -67,6 +67,7 @@ class Slots:
         before = GUARD_TIME if settings.local else 0.0  # slots elsewhere end by themselves
         self.granter = LeaseGranter(lease, settings.lease_ttl / 10, settings.longest_lease, clock, before)
         self._folder = ""
+        self._unable = ""  # the last slot that could not run
         self._lost = LostLinks(clock, self._lose)
         self._core_waits = CoreWaits(roster, settings.master, clock, self._report_unassigned)
         self._secret = secrets.token_hex(32)
@@ -97,8 +98,10 @@ class Slots:
 
     @property
     def trouble(self) -> str:
-        """Why no slot can start; empty before start()."""
-        return self.driver.trouble if self.driver is not None else ""
+        """Why no slot can start; empty before start(), and while a slot is up."""
+        if self.driver is None:
+            return ""
+        return self.driver.trouble or ("" if self._roster.links else self._unable)
 
     def revoke_leases(self) -> None:
         """End all leases that have been granted. Thread-safe."""
@@ -228,6 +231,13 @@ class Slots:
         assert self.driver
         return not self._settings.local or (self.driver.pid is not None and is_below(pid, self.driver.pid))
 
+    def slot_unable(self, slot: int, reason: str) -> None:
+        """A slot could not start, and Spark starts it again: health tells why tasks wait."""
+        text = f"Slot {slot} cannot start: {reason}"
+        if text != self._unable:
+            _log.error("%s", text)
+        self._unable = text
+
     def link_up(self, link: SlotLink) -> bool:
         """Register a slot that has connected; False if it is not needed."""
         assert self.driver
@@ -246,6 +256,7 @@ class Slots:
             _log.error("This worker cannot renew the lease of slot %d: %s", link.slot, error)
             return False
         link.cell = cell
+        self._unable = ""
         self._roster.link_up(link)
         link.send({"op": "welcome", "stuck_after": self._settings.stuck_after})
         if self._levels:

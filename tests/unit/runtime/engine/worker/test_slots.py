@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.lease import stack_file
 from runtime.engine.protocol.lease_cell import LeaseCell
 from runtime.engine.protocol.messages import VERSION, ExecutorsMessage, FromSlot
-from runtime.engine.protocol.settings import EngineSettings
+from runtime.engine.protocol.settings import EngineSettings, SlotSettings
 from runtime.engine.worker.server import SlotServer
 from runtime.engine.worker.slot_watch import CORE_WAIT, SlotWatch
 from runtime.engine.worker.slots import Slots
@@ -53,6 +54,9 @@ class RefusingListener:
         self.refused += 1
         return False
 
+    def slot_unable(self, slot: int, reason: str) -> None:
+        raise AssertionError(reason)
+
     def link_message(self, link: SlotLink, message: FromSlot) -> None:
         raise AssertionError("a refused slot has no messages")
 
@@ -74,7 +78,9 @@ class Rig:
         self.folder = str(folder)
         self.slots.driver = cast(
             "Any",
-            SimpleNamespace(folder=self.folder, generation=1, record_archive=ignore, request_slots=ignore, ready=True),
+            SimpleNamespace(
+                folder=self.folder, generation=1, record_archive=ignore, request_slots=ignore, ready=True, trouble=""
+            ),
         )
 
     def link(self, slot: int = 0) -> SlotLink:
@@ -298,6 +304,26 @@ async def test_a_refused_slot_leaves_no_file_descriptor_open(tmp_path: Path) -> 
 
 def _open_descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
+
+
+async def test_health_says_why_a_slot_cannot_start(rig: Rig, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Until one is up. Slots cannot create their files where the disk is full."""
+    path = str(tmp_path / "slots.sock")
+    rig.slots.is_slot = lambda pid: True  # type: ignore[method-assign]
+    server = SlotServer(rig.slots, lambda: 0.0)
+    await server.start(path)
+    folder = tmp_path / "missing"
+    settings = SlotSettings(path, 1, 0, 1, TTL, "tests.support.engine.scripted_task_runner:ScriptedRunner", str(folder))
+    code = f"from runtime.engine.slot.slot import SlotSettings, serve; serve({settings!r}, [])"
+    for _ in range(2):
+        slot = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stderr=asyncio.subprocess.DEVNULL)
+        assert await slot.wait() == 0
+        await until(lambda: "missing" in rig.slots.trouble)
+    assert rig.slots.trouble == f"Slot 0 cannot start: {folder}: No such file or directory"
+    assert caplog.text.count("cannot start") == 1
+    rig.up()
+    assert rig.slots.trouble == ""
+    await server.close()
 
 
 async def test_tasks_without_a_core_are_unassigned_with_the_reason(
