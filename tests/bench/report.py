@@ -41,6 +41,12 @@ FIGURES = (
     *_rate("sink-smt-1", "sink, JSON with schemas, 3 transformations, 4 partitions, one task", "records/s", "≥ 1.3×"),
     *_rate("sink-smt-2", "the same, two tasks", "records/s", "≥ 1.3×"),
     *_rate("sink-maps", "sink, JSON without schemas, 3 transformations, 4 partitions, one task", "records/s", "≥ 2×"),
+    *_rate(
+        "sink-avro",
+        "sink, Avro of twenty fields (Java: Apicurio's converter), 3 transformations, 4 partitions, one task",
+        "records/s",
+        "≥ 4×",
+    ),
     Figure("sink-parquet", "FilesSink, JSON without schemas to Parquet files, one task", "records/s", "≥ 300,000"),
     Figure("sink-spark", "SparkSink, JSON without schemas to Parquet files, one task", "records/s", "≥ 300,000"),
     *_rate("query", "KafkaQuery, projection and filter of 1,000,000 records of JSON, topic to topic", "records/s"),

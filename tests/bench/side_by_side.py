@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.bench import files, idle, jdbc, latency, life, queries, report, takeover, throughput
+from tests.bench import avro, files, idle, jdbc, latency, life, queries, report, takeover, throughput
 from tests.bench.java import connectors as java_connectors
 from tests.bench.java import fleet
 from tests.bench.sides import JAVA, OURS, Bench, Refused, median
@@ -64,6 +64,7 @@ ROWS: dict[str, Measure] = {
     "sink-smt-1": _several(throughput.sink_smt(1)),
     "sink-smt-2": _several(throughput.sink_smt(2)),
     "sink-maps": _several(throughput.sink_maps),
+    "sink-avro": avro.sink_avro,
     "sink-parquet": _several(files.sink_parquet),
     "sink-spark": _several(files.sink_spark),
     "query": queries.kafka_query,

@@ -33,7 +33,7 @@ _SOURCE_SMTS = {
     "transforms.cast.type": f"{_TRANSFORMS}.InsertField$Value",
     "transforms.cast.topic.field": "topic",
 }
-_SINK_SMTS = {
+SINK_SMTS = {
     "transforms": "insert,replace,extract",
     "transforms.insert.type": f"{_TRANSFORMS}.InsertField$Value",
     "transforms.insert.partition.field": "partition",
@@ -72,8 +72,8 @@ def source_smt(bench: Bench, connect: Connect) -> dict[str, float]:
 
 def sink(bench: Bench, connect: Connect) -> dict[str, float]:
     """Records a second, from the first byte in the file to the last."""
-    topic = filled(bench, "strings", lambda number: f"{number:08d} {_FILLER}")
-    return _sink(bench, connect, topic, STRINGS).under("sink")
+    topic = filled(bench, "strings", line)
+    return sink_flow(bench, connect, topic, STRINGS).under("sink")
 
 
 def sink_smt(tasks: int) -> Callable[[Bench, Connect], dict[str, float]]:
@@ -81,7 +81,7 @@ def sink_smt(tasks: int) -> Callable[[Bench, Connect], dict[str, float]]:
 
     def measure(bench: Bench, connect: Connect) -> dict[str, float]:
         topic = filled(bench, "documents", _document, 4)
-        return _sink(bench, connect, topic, {**_JSON, **_SINK_SMTS}, tasks).under(f"sink-smt-{tasks}")
+        return sink_flow(bench, connect, topic, {**_JSON, **SINK_SMTS}, tasks).under(f"sink-smt-{tasks}")
 
     return measure
 
@@ -105,7 +105,7 @@ def sink_maps(bench: Bench, connect: Connect) -> dict[str, float]:
     """JSON without schemas in four partitions, with three transformations, by one task: the size of the file tells the
     end, so every map has a text of the same length."""
     topic = filled(bench, "maps", map_text, 4)
-    return _sink(bench, connect, topic, _MAPS, size=RECORDS * _MAP_LINE).under("sink-maps")
+    return sink_flow(bench, connect, topic, _MAPS, size=RECORDS * _MAP_LINE).under("sink-maps")
 
 
 def map_text(number: int) -> str:
@@ -118,8 +118,13 @@ _FIELDS = '{"field":"line","type":"string","optional":false},{"field":"origin","
 _SCHEMA = f'{{"type":"struct","optional":false,"fields":[{_FIELDS}]}}'
 
 
+def line(number: int) -> str:
+    """The line of this number: 99 bytes."""
+    return f"{number:08d} {_FILLER}"
+
+
 def _document(number: int) -> str:
-    return f'{{"schema":{_SCHEMA},"payload":{{"line":"{number:08d} {_FILLER}","origin":"bench"}}}}'
+    return f'{{"schema":{_SCHEMA},"payload":{{"line":"{line(number)}","origin":"bench"}}}}'
 
 
 def _source(bench: Bench, connect: Connect, settings: dict[str, str], transactions: bool = False) -> Flow:
@@ -172,7 +177,9 @@ def _has_last_line(watcher: Any, topic: str) -> bool:
     return any((message.value() or b"").startswith(last) for message in watcher.consume(200, 0.05))
 
 
-def _sink(bench: Bench, connect: Connect, topic: str, settings: dict[str, str], tasks: int = 1, size: int = 0) -> Flow:
+def sink_flow(
+    bench: Bench, connect: Connect, topic: str, settings: dict[str, str], tasks: int = 1, size: int = 0
+) -> Flow:
     """`size`: of the complete file; that of the lines by default."""
     name = unique("sink")
     out = bench.folder / f"{name}.txt"
@@ -207,14 +214,16 @@ def _lines(bench: Bench) -> Path:
     file = bench.folder / "lines.txt"
     if not file.exists():
         with file.open("w") as out:
-            out.writelines(f"{number:08d} {_FILLER}\n" for number in range(RECORDS))
+            out.writelines(f"{line(number)}\n" for number in range(RECORDS))
     return file
 
 
 _topics: dict[str, str] = {}
 
 
-def filled(bench: Bench, kind: str, value: Callable[[int], str], partitions: int = 1, records: int = RECORDS) -> str:
+def filled(
+    bench: Bench, kind: str, value: Callable[[int], str | bytes], partitions: int = 1, records: int = RECORDS
+) -> str:
     """A topic of these records, filled once for a kind, with a thousand for one partition after another."""
     if kind not in _topics:
         _topics[kind] = topic = bench.topic(kind, partitions)

@@ -1,0 +1,87 @@
+"""Rows about records in Avro with a registry: Apicurio's converter in Java, and Headrace's under the same name."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from io import SEEK_END, BytesIO
+
+import fastavro
+
+from runtime.java.install.errors import InstallError
+from tests.bench import throughput
+from tests.bench.sides import JAVA, Bench, Refused, median
+from tests.bench.throughput import SINK_SMTS, line
+from tests.support.connect import STRING
+from tests.support.java.connectors import plugin_path
+from tests.support.servers.apicurio import GLOBAL, StubApicurio
+
+_CONVERTER = "io.apicurio:apicurio-registry-utils-converter:2.6.13.Final"
+_KINDS = ("string",) * 6 + ("long",) * 8 + ("double",) * 2 + ("boolean",) * 2
+_SCHEMA = {
+    "type": "record",
+    "name": "Row",
+    "fields": [
+        {"name": "line", "type": "string"},
+        {"name": "origin", "type": ["null", "string"]},
+        *({"name": f"{kind}{number}", "type": kind} for number, kind in enumerate(_KINDS)),
+    ],
+}
+
+
+def sink_avro(bench: Bench, side: str, runs: int) -> dict[str, float]:
+    """Records of twenty fields in four partitions, with the three transformations of sink-smt, by one task."""
+    try:
+        plugins = {"plugin.path": plugin_path(_CONVERTER)} if side == JAVA else {}
+    except InstallError as missing:
+        raise Refused(str(missing)) from None
+    with closing(StubApicurio()) as registry, bench.running(side, plugins) as connect:
+        content = registry.add("default/rows", json.dumps(_SCHEMA))
+        topic = throughput.filled(bench, "avro", Rows(content).message, 4)
+        settings = {**_settings(registry.url, side), **SINK_SMTS}
+        flows = [throughput.sink_flow(bench, connect, topic, settings).under("sink-avro") for _ in range(runs)]
+        return {key: median([flow[key] for flow in flows]) for key in flows[0]}
+
+
+def _settings(url: str, side: str) -> dict[str, str]:
+    """Ids of eight bytes: the only ones of this version in Java, whose API is v2."""
+    api, own = (
+        ("v2", {})
+        if side == JAVA
+        else ("v3", {"value.converter.apicurio.registry.id-handler": "io.apicurio.registry.serde.Legacy8ByteIdHandler"})
+    )
+    return {
+        "key.converter": STRING,
+        "value.converter": "io.apicurio.registry.utils.converter.AvroConverter",
+        "value.converter.apicurio.registry.url": f"{url}/apis/registry/{api}",
+        "value.converter.apicurio.registry.use-id": "globalId",
+        **own,
+    }
+
+
+class Rows:
+    """Messages with the schema of this content id."""
+
+    def __init__(self, content: int) -> None:
+        self._head = b"\x00" + (GLOBAL + content).to_bytes(8, "big")
+        self._schema = fastavro.parse_schema(_SCHEMA)
+
+    def message(self, number: int) -> bytes:
+        row: dict[str, object] = {"line": line(number), "origin": "bench"}
+        row |= {f"{kind}{at}": _value(kind, number + at) for at, kind in enumerate(_KINDS)}
+        out = BytesIO(self._head)
+        out.seek(0, SEEK_END)
+        fastavro.schemaless_writer(out, self._schema, row)
+        return out.getvalue()
+
+
+def _value(kind: str, number: int) -> object:
+    match kind:
+        case "string":
+            return f"text {number}"
+        case "long":
+            return number * 1000
+        case "double":
+            return number / 8
+        case _:
+            return number % 2 == 0
