@@ -36,6 +36,10 @@ when its limit has passed."""
 
 _JAVA_LEVELS = {"ALL": "TRACE"}  # the JVM has no further levels
 
+# Its code runs once or twice, mostly when a worker starts and all processors are busy: half of the processor time until
+# the connectors of a fleet are validated was Java's second compiler.
+_JVM = ("-XX:TieredStopAtLevel=1",)
+
 _VERSION_TIMEOUT = 10.0  # seconds that a class has for reporting its version
 
 _MAX_STUCK = 7  # calls that may ignore interrupts, since their JVM's connectors start again when it is replaced
@@ -112,8 +116,9 @@ class HostJava:
                 from runtime.java.jvm.errors import JvmError
                 from runtime.java.jvm.java import find_java
 
+                options = (*_JVM, *self._settings.java_options)
                 try:
-                    self._jvm = host_settings(find_java(), self._settings.java_heap, more=self._settings.java_options)
+                    self._jvm = host_settings(find_java(), self._settings.java_heap, more=options)
                 except JvmError as error:
                     raise ConnectError(f"Java plugins cannot run: {error}") from error
             self._started = time.monotonic()

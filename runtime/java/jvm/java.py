@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,13 @@ class Java:
     major: int
     version: str
 
+    def trimming(self) -> Sequence[str]:
+        """The option with which a JVM gives memory back that its compiler and its libraries have freed, if this version
+        has it. After the start of many plugins that is a tenth of its memory."""
+        since = {17: (17, 0, 9), 21: (21, 0, 1)}.get(self.major, (22,))
+        has_it = tuple(map(int, re.findall(r"\d+", self.version.partition("-")[0]))) >= since
+        return ("-XX:TrimNativeHeapInterval=10000",) if has_it and _is_glibc() else ()
+
 
 def find_java() -> Java:
     """The Java in JAVA_HOME, otherwise in PATH. Raises JavaError if it is missing or too old, with advice."""
@@ -40,6 +48,14 @@ def find_java() -> Java:
     if major < MINIMUM:
         raise JavaError(f"Java {version} ({program}) is too old: {ADVICE}")
     return Java(program, major, version)
+
+
+def _is_glibc() -> bool:
+    """JVMs cannot trim the memory of other C libraries."""
+    try:
+        return bool(os.confstr("CS_GNU_LIBC_VERSION"))
+    except (OSError, ValueError):
+        return False
 
 
 def major_version(version: str) -> int:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from runtime.java.jvm.errors import JavaError
-from runtime.java.jvm.java import MINIMUM, find_java, major_version
+from runtime.java.jvm.java import MINIMUM, Java, find_java, major_version
 from runtime.system.processes import folder_of_children
 
 
@@ -17,6 +18,22 @@ from runtime.system.processes import folder_of_children
 )
 def test_major_version(version: str, major: int) -> None:
     assert major_version(version) == major
+
+
+@pytest.mark.parametrize(
+    ("version", "trims"),
+    [("17.0.8", False), ("17.0.9", True), ("17.0.15+6", True), ("19.0.2", False), ("21", False), ("21.0.1", True),
+     ("22", True), ("25-ea", True)],
+)  # fmt: skip
+def test_freed_memory_is_given_back_by_versions_that_can(version: str, trims: bool) -> None:
+    """Others would not start with the option."""
+    assert bool(Java(Path("java"), major_version(version), version).trimming()) == trims
+
+
+def test_this_machines_java_accepts_its_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    java = find_java()
+    subprocess.run([java.program, *java.trimming(), "-version"], check=True, capture_output=True, timeout=60)
 
 
 def test_this_machines_java_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
