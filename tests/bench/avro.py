@@ -13,7 +13,7 @@ from tests.bench import throughput
 from tests.bench.sides import JAVA, Bench, Refused, median
 from tests.bench.throughput import SINK_SMTS, line
 from tests.support.connect import STRING
-from tests.support.java.connectors import plugin_path
+from tests.support.java.connectors import FILE, plugin_path
 from tests.support.servers.apicurio import GLOBAL, StubApicurio
 
 _CONVERTER = "io.apicurio:apicurio-registry-utils-converter:2.6.13.Final"
@@ -32,10 +32,10 @@ _SCHEMA = {
 def sink_avro(bench: Bench, side: str, runs: int) -> dict[str, float]:
     """Records of twenty fields in four partitions, with the three transformations of sink-smt, by one task."""
     try:
-        plugins = {"plugin.path": plugin_path(_CONVERTER)} if side == JAVA else {}
+        plugins = {"plugin.path": plugin_path(_CONVERTER, FILE), "plugin.discovery": "hybrid_warn"}
     except InstallError as missing:
         raise Refused(str(missing)) from None
-    with closing(StubApicurio()) as registry, bench.running(side, plugins) as connect:
+    with closing(StubApicurio()) as registry, bench.running(side, plugins if side == JAVA else {}) as connect:
         content = registry.add("default/rows", json.dumps(_SCHEMA))
         topic = throughput.filled(bench, "avro", Rows(content).message, 4)
         settings = {**_settings(registry.url, side), **SINK_SMTS}
