@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import closing
 from io import SEEK_END, BytesIO
 
@@ -11,8 +12,8 @@ import fastavro
 from runtime.java.install.errors import InstallError
 from tests.bench import throughput
 from tests.bench.sides import JAVA, Bench, Refused, median
-from tests.bench.throughput import SINK_SMTS, line
-from tests.support.connect import STRING
+from tests.bench.throughput import SINK_SMTS, SOURCE_SMTS, Flow, line
+from tests.support.connect import STRING, Connect
 from tests.support.java.connectors import FILE, plugin_path
 from tests.support.servers.apicurio import GLOBAL, StubApicurio
 
@@ -29,17 +30,37 @@ _SCHEMA = {
 }
 
 
+def source_avro(bench: Bench, side: str, runs: int) -> dict[str, float]:
+    """Lines, which the three transformations of source-smt make records of three fields."""
+
+    def measure(connect: Connect, registry: StubApicurio) -> Flow:
+        register = {"value.converter.apicurio.registry.auto-register": "true"}
+        settings = {**_settings(registry.url, side), **register, **SOURCE_SMTS}
+        return throughput.source_flow(bench, connect, settings)
+
+    return _measured("source-avro", bench, side, runs, measure)
+
+
 def sink_avro(bench: Bench, side: str, runs: int) -> dict[str, float]:
     """Records of twenty fields in four partitions, with the three transformations of sink-smt, by one task."""
+
+    def measure(connect: Connect, registry: StubApicurio) -> Flow:
+        content = registry.add("default/rows", json.dumps(_SCHEMA))
+        topic = throughput.filled(bench, "avro", Rows(content).message, 4)
+        return throughput.sink_flow(bench, connect, topic, {**_settings(registry.url, side), **SINK_SMTS})
+
+    return _measured("sink-avro", bench, side, runs, measure)
+
+
+def _measured(
+    key: str, bench: Bench, side: str, runs: int, measure: Callable[[Connect, StubApicurio], Flow]
+) -> dict[str, float]:
     try:
         plugins = {"plugin.path": plugin_path(_CONVERTER, FILE), "plugin.discovery": "hybrid_warn"}
     except InstallError as missing:
         raise Refused(str(missing)) from None
     with closing(StubApicurio()) as registry, bench.running(side, plugins if side == JAVA else {}) as connect:
-        content = registry.add("default/rows", json.dumps(_SCHEMA))
-        topic = throughput.filled(bench, "avro", Rows(content).message, 4)
-        settings = {**_settings(registry.url, side), **SINK_SMTS}
-        flows = [throughput.sink_flow(bench, connect, topic, settings).under("sink-avro") for _ in range(runs)]
+        flows = [measure(connect, registry).under(key) for _ in range(runs)]
         return {key: median([flow[key] for flow in flows]) for key in flows[0]}
 
 

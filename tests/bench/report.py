@@ -41,6 +41,7 @@ FIGURES = (
     *_rate("sink-smt-1", "sink, JSON with schemas, 3 transformations, 4 partitions, one task", "records/s", "≥ 1.3×"),
     *_rate("sink-smt-2", "the same, two tasks", "records/s", "≥ 1.3×"),
     *_rate("sink-maps", "sink, JSON without schemas, 3 transformations, 4 partitions, one task", "records/s", "≥ 2×"),
+    *_rate("source-avro", "source, Avro (Java: Apicurio's converter), 3 transformations", "records/s", "≥ 4×"),
     *_rate(
         "sink-avro",
         "sink, Avro of twenty fields (Java: Apicurio's converter), 3 transformations, 4 partitions, one task",

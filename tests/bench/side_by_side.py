@@ -64,6 +64,7 @@ ROWS: dict[str, Measure] = {
     "sink-smt-1": _several(throughput.sink_smt(1)),
     "sink-smt-2": _several(throughput.sink_smt(2)),
     "sink-maps": _several(throughput.sink_maps),
+    "source-avro": avro.source_avro,
     "sink-avro": avro.sink_avro,
     "sink-parquet": _several(files.sink_parquet),
     "sink-spark": _several(files.sink_spark),

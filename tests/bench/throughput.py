@@ -23,7 +23,7 @@ _JSON = {
     "value.converter.schemas.enable": "true",
 }
 _TRANSFORMS = "org.apache.kafka.connect.transforms"
-_SOURCE_SMTS = {
+SOURCE_SMTS = {
     "transforms": "hoist,insert,cast",
     "transforms.hoist.type": f"{_TRANSFORMS}.HoistField$Value",
     "transforms.hoist.field": "line",
@@ -58,16 +58,16 @@ class Flow:
 
 def source(bench: Bench, connect: Connect) -> dict[str, float]:
     """Lines a second, from the request that creates the connector to the last record in the topic."""
-    return _source(bench, connect, STRINGS).under("source")
+    return source_flow(bench, connect, STRINGS).under("source")
 
 
 def source_exactly_once(bench: Bench, connect: Connect) -> dict[str, float]:
     """As source(), until the last record can be read with the isolation level read_committed."""
-    return _source(bench, connect, STRINGS, transactions=True).under("source-eos")
+    return source_flow(bench, connect, STRINGS, transactions=True).under("source-eos")
 
 
 def source_smt(bench: Bench, connect: Connect) -> dict[str, float]:
-    return _source(bench, connect, {**_JSON, **_SOURCE_SMTS}).under("source-smt")
+    return source_flow(bench, connect, {**_JSON, **SOURCE_SMTS}).under("source-smt")
 
 
 def sink(bench: Bench, connect: Connect) -> dict[str, float]:
@@ -127,7 +127,7 @@ def _document(number: int) -> str:
     return f'{{"schema":{_SCHEMA},"payload":{{"line":"{line(number)}","origin":"bench"}}}}'
 
 
-def _source(bench: Bench, connect: Connect, settings: dict[str, str], transactions: bool = False) -> Flow:
+def source_flow(bench: Bench, connect: Connect, settings: dict[str, str], transactions: bool = False) -> Flow:
     name, topic, lines = unique("source"), bench.topic(), _lines(bench)
     config = {"connector.class": SOURCE, "tasks.max": "1", "file": str(lines), "topic": topic, **settings}
     with watching(bench) as watcher:

@@ -1,4 +1,4 @@
-"""A stub of Apicurio's registry (API v3)."""
+"""A stub of Apicurio's registry: API v3, and of v2 what its Java client of version 2 asks of an Avro schema."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ class StubApicurio(StubRegistry):
         if self.down:
             return 503, {"message": "not now"}
         match method, path[3:]:  # after apis/registry/v3
+            case "POST", ["groups", group, "artifacts"] if path[2] == "v2":
+                version = _version(self.add(f"{group}/v2", json.dumps(body)))
+                return 200, {**version, "groupId": group, "id": "v2", "type": "AVRO"}
             case "POST", ["groups", group, "artifacts"]:
                 content = body["firstVersion"]["content"]["content"]
                 number = self.add(f"{group}/{body['artifactId']}", content, kind=body["artifactType"])
