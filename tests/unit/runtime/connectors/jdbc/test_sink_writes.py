@@ -154,6 +154,34 @@ def test_missing_tables_and_columns(database: TestDatabase) -> None:
     sink.stop()
 
 
+@pytest.mark.parametrize("value", [5, [{"name": "a"}], "text", True])
+def test_a_value_without_a_schema_that_is_no_map(database: TestDatabase, value: object) -> None:
+    database.query("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR(9))")
+    sink = SinkRun({**database.config, **UPSERT})
+    sink.put(({"id": 1}, value), ({"id": 2}, None), ({"id": 3}, {"name": "c"}), schemas=(None, None))
+    assert database.query("SELECT id, name FROM t") == [(3, "c")]
+    assert sink.context.failed == [(value, "The value is not a struct or map")]
+    sink.stop()
+
+
+@pytest.mark.parametrize("batch", [True, False], ids=["batch", "records"])
+def test_the_place_of_a_record_is_that_where_it_was_read(database: TestDatabase, batch: bool) -> None:
+    """A transformation may give records of several topics one topic, and so one table."""
+    sink = SinkRun({**database.config, "auto.create": "true", "insert.mode": "upsert", "pk.mode": "kafka"})
+    topics = ["north.orders", "south.orders"]
+    messages = [Message(7, None, _topic=topic) for topic in topics]
+    if batch:
+        values = ValueBatch.struct(VALUE, {"name": topics, "n": [0, 1]}, 2)
+        sink.task.put(SinkBatch("orders", messages, ValueBatch(None, ConstantColumn(None, 2)), values, [None, None]))
+    else:
+        for number, message in enumerate(messages):
+            value = {"name": topics[number], "n": number}
+            sink.task.put([SinkRecord("orders", 0, None, None, VALUE, value, 7, source=message)])
+    rows = database.query("SELECT __connect_topic, __connect_partition, __connect_offset, n FROM orders ORDER BY n")
+    assert rows == [("north.orders", 0, 7, 0), ("south.orders", 0, 7, 1)]
+    sink.stop()
+
+
 def test_one_bad_record_does_not_stop_the_others(database: TestDatabase) -> None:
     database.query("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR(9), n INTEGER CHECK (n >= 0))")
     sink = SinkRun({**database.config, **UPSERT})
