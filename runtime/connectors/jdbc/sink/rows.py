@@ -42,6 +42,11 @@ class Segment:
     def __len__(self) -> int:
         return len(self.records)
 
+    @property
+    def only_deletes(self) -> bool:
+        """Whether all records have a null value."""
+        return bool(len(self.deleted)) and all(self.deleted)
+
     def part(self, start: int, end: int) -> Segment:
         """Some consecutive rows."""
         columns = [column[start:end] for column in self.columns]
