@@ -22,13 +22,14 @@ _KEYS = {"type", "state", "config", "offsets"}
 
 
 class SavedConnector(NamedTuple):
-    """A connector of a backup; `state` is one of STATES, the one that its operator wants."""
+    """A connector of a backup; `state` is one of STATES, the one that its operator wants. `offsets`: None if the backup
+    was made without them."""
 
     name: str
     type: str
     state: str
     config: Mapping[str, str]
-    offsets: tuple[Offset, ...] = ()
+    offsets: tuple[Offset, ...] | None = ()
 
 
 class BackupDocument(NamedTuple):
@@ -39,8 +40,8 @@ class BackupDocument(NamedTuple):
     connectors: Mapping[str, SavedConnector]
 
 
-def saved(connector: Connector, offsets: tuple[Offset, ...]) -> SavedConnector:
-    """A connector with its offsets."""
+def saved(connector: Connector, offsets: tuple[Offset, ...] | None) -> SavedConnector:
+    """A connector with its offsets, or without (None)."""
     return SavedConnector(connector.name, connector.type, state_of(connector), connector.config, offsets)
 
 
@@ -60,13 +61,14 @@ def text(document: BackupDocument) -> str:
 
 def _connector(connector: SavedConnector) -> str:
     config = ",\n".join(f"        {compact(key)}: {compact(value)}" for key, value in sorted(connector.config.items()))
-    offsets = ",\n".join(f"        {compact(entry.entry())}" for entry in connector.offsets)
     lines = [
         f'      "type": {compact(connector.type)}',
         f'      "state": {compact(connector.state)}',
         f'      "config": {{\n{config}\n      }}',
-        f'      "offsets": [\n{offsets}\n      ]' if offsets else '      "offsets": []',
     ]
+    if connector.offsets is not None:
+        offsets = ",\n".join(f"        {compact(entry.entry())}" for entry in connector.offsets)
+        lines.append(f'      "offsets": [\n{offsets}\n      ]' if offsets else '      "offsets": []')
     return f"    {compact(connector.name)}: {{\n" + ",\n".join(lines) + "\n    }"
 
 
@@ -95,23 +97,22 @@ def _parsed(name: str, saved_entry: Json, where: str) -> SavedConnector:
         raise UsageError(f"{where} must be an object")
     if unknown := saved_entry.keys() - _KEYS:
         raise UsageError(f"{where}: unknown key {min(unknown)!r}; expected {', '.join(sorted(_KEYS))}")
-    config, state, offsets = (
-        saved_entry.get("config"),
-        saved_entry.get("state", "RUNNING"),
-        saved_entry.get("offsets", []),
-    )
+    config, state = saved_entry.get("config"), saved_entry.get("state", "RUNNING")
     if not isinstance(config, dict) or not all(isinstance(value, str) for value in config.values()):
         raise UsageError(f"{where}: config must be an object whose values are strings")
     if state not in STATES:
         raise UsageError(f"{where}: state {state!r} is not one of {', '.join(STATES)}")
-    if not isinstance(offsets, list) or not all(map(is_entry, offsets)):
-        raise UsageError(f'{where}: offsets must be a list of {{"partition": …, "offset": …}}')
+    offsets = None
+    if "offsets" in saved_entry:
+        if not isinstance(saved_entry["offsets"], list) or not all(map(is_entry, saved_entry["offsets"])):
+            raise UsageError(f'{where}: offsets must be a list of {{"partition": …, "offset": …}}')
+        offsets = model.offsets({"offsets": saved_entry["offsets"]})
     return SavedConnector(
         name,
         str(saved_entry.get("type", "unknown")),
         state,
         {**config, "name": name},
-        model.offsets({"offsets": offsets}),
+        offsets,
     )
 
 

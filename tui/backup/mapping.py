@@ -42,7 +42,7 @@ class RestoreMapping(NamedTuple):
         name = _renamed(connector.name, self.names)
         config = {key: self._value(key, value) for key, value in connector.config.items()}
         config |= self.values
-        offsets = tuple(self._offset(entry) for entry in connector.offsets)
+        offsets = None if connector.offsets is None else tuple(map(self._offset, connector.offsets))
         return connector._replace(name=name, config={**config, "name": name}, offsets=offsets)
 
     def _value(self, key: str, value: str) -> str:

@@ -130,13 +130,14 @@ def _shown(change: OffsetChange) -> str:
 def step(saved: SavedConnector, now: SavedConnector | None, options: RestoreOptions) -> RestoreStep:
     """The step for a connector, which is `now` on the cluster."""
     state = options.halted if options.stopped or saved.state == "STOPPED" else saved.state
+    wanted = saved.offsets if options.offsets else None
     if now is None:
-        new = tuple(offset_changes((), saved.offsets)) if options.offsets else ()
+        new = tuple(offset_changes((), wanted or ()))
         return RestoreStep(
             saved, RestoreAction.CREATE, state, None, config_changes({}, saved.config), new, saved.config
         )
     config = config_changes(now.config, saved.config)
-    offsets = offset_differences(saved.offsets, now.offsets) if options.offsets else ()
+    offsets = () if wanted is None else offset_differences(wanted, now.offsets or ())
     step = RestoreStep(saved, RestoreAction.KEEP, state, now, config, offsets, merged(now.config, config))
     if not config and not offsets and now.state == state:
         return step

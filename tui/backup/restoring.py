@@ -113,7 +113,7 @@ class ConnectorRestore(NamedTuple):
         self.report(f"setting {counted(len(step.offsets), 'offset')}")
         changes = step.offsets
         if step.action is RestoreAction.CREATE:  # it may have run until it was stopped
-            changes = offset_differences(step.saved.offsets, model.offsets(await self.connect.offsets(step.name)))
+            changes = offset_differences(step.saved.offsets or (), model.offsets(await self.connect.offsets(step.name)))
         text = f"{counted(len(step.offsets), 'offset')} set"
         if not changes:  # a group of this name had them already
             return text

@@ -30,6 +30,7 @@ from runtime.connectors.postgres.setup import (
 )
 from runtime.connectors.postgres.snapshot import Snapshot
 from runtime.connectors.postgres.streaming import StreamThread
+from runtime.connectors.postgres.views import SnapshotProgress
 from runtime.connectors.postgres.wire.lsn import lsn_text
 from runtime.connectors.postgres.wire.replication import Data, Keepalive, ReplicationConnection
 
@@ -155,12 +156,13 @@ class ChangeReads:
             if slot is None:
                 raise RetriableError(f"The slot {self._settings.slot} has disappeared")
         if self._position is None:
-            self._position = LogPosition(slot.confirmed)
-            if self._settings.snapshot.reads:
-                yield from self._snapshot()
-        elif self._always or (self._position.progress is not None and not self._position.progress.is_complete):
-            self._position = LogPosition(self._position.commit, self._position.last,
-                                      None if self._always else self._position.progress)  # fmt: skip
+            # A snapshot that is interrupted before its first row is still to be read in the next attempt
+            unread = SnapshotProgress((), False) if self._settings.snapshot.reads else None
+            self._position = LogPosition(slot.confirmed, None, unread)
+        elif self._always:
+            self._position = LogPosition(self._position.commit, self._position.last)
+        progress = self._position.progress
+        if self._always or (progress is not None and not progress.is_complete):
             yield from self._snapshot()
         self._always = False
         if self._settings.snapshot is SnapshotMode.INITIAL_ONLY:
@@ -213,10 +215,17 @@ class ChangeReads:
     def _snapshot(self) -> Steps:
         assert self._position is not None
         snapshot = Snapshot(self._settings, self._session, self._events, self._readers, self._position)
-        transactions = self._worker.transactions
-        for batch in snapshot.batches():
-            self._position = snapshot.position()
-            yield batch
+        start, transactions = self._position, self._worker.transactions
+        try:
+            for batch in snapshot.batches():
+                self._position = snapshot.position()
+                yield batch
+        except RetriableError:
+            if transactions is not None and self._position is not start:
+                self._position = start  # the table in which it was would be in the transaction twice
+                self._add_offset(start)
+                transactions.abort()
+            raise
         self._position = snapshot.position()
         self._add_offset(self._position)
         if transactions is not None:

@@ -10,6 +10,7 @@ from runtime.system.http_client import proxied_client
 
 _TIMEOUT = 10.0  # seconds for a response
 _NOT_FOUND = 404
+_LATER = (408, 429)  # the request took too long, or there were too many: no refusal
 
 
 class MissingError(DataError):
@@ -53,7 +54,7 @@ class HttpClient:
             if response.status_code < 300:
                 return response
             failure = f"{_without_user(url)}{path}: {response.status_code} {_message(response)}"
-            if response.status_code < 500:
+            if response.status_code < 500 and response.status_code not in _LATER:
                 refused = MissingError if response.status_code == _NOT_FOUND else DataError
                 raise refused(f"The schema registry refused the request: {failure}")
         raise RetriableError(f"No schema registry is available: {failure}")

@@ -25,7 +25,8 @@ def _entry(body: dict[str, Any]) -> dict[str, Any]:
 
 
 class StubRegistry(LoopbackServer):
-    """Schemas by id, and versions by subject. `refuse`: subjects that refuse new schemas; `down`: answer 503."""
+    """Schemas by id, and versions by subject. `refuse`: subjects that refuse new schemas; `down`: answer 503; `busy`:
+    answer 429."""
 
     def __init__(self, user: str = "", password: str = "", tls: ssl.SSLContext | None = None) -> None:
         self.schemas: list[dict[str, Any]] = []
@@ -33,7 +34,7 @@ class StubRegistry(LoopbackServer):
         self.requests: list[str] = []
         self.query: dict[str, str] = {}  # of the last request
         self.refuse: set[str] = set()
-        self.down = False
+        self.down = self.busy = False
         self.wanted = f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}" if user else None
         super().__init__(self._handler(), tls)
 
@@ -53,6 +54,8 @@ class StubRegistry(LoopbackServer):
     def answer(self, method: str, path: list[str], body: Any) -> tuple[int, Any]:
         if self.down:
             return 503, {"error_code": 50301, "message": "not now"}
+        if self.busy:
+            return 429, {"error_code": 429, "message": "Too Many Requests"}
         match method, path:
             case "POST", ["subjects", subject, "versions"]:
                 if subject in self.refuse:

@@ -21,12 +21,13 @@ class Requests:
 
     def __init__(self) -> None:
         self.ends: list[SourceRecord | None] = []
+        self.aborts = 0
 
     def commit(self, record: SourceRecord | None = None) -> None:
         self.ends.append(record)
 
     def abort(self, record: SourceRecord | None = None) -> None:
-        raise AssertionError("nothing is aborted")
+        self.aborts += 1
 
 
 class Database:
@@ -59,6 +60,13 @@ class Database:
         """The position to which the server may discard its log."""
         query = f"SELECT confirmed_flush_lsn - '0/0' FROM pg_replication_slots WHERE slot_name = '{self.slot}'"
         return int(self.execute(query)[0][0])
+
+    def cut_off(self) -> None:
+        """Ends the connections of the task to the server."""
+        self.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            f"WHERE datname = '{self.name}' AND application_name = 'headrace-cdc'"
+        )
 
     def close(self) -> None:
         query = (

@@ -53,7 +53,7 @@ class Backup(Command):
             if name not in existing:
                 raise NotFound(f"Connector {name} not found", 404)
             connectors[name] = document.saved(existing[name], await self._offsets(context.cluster, name, stored))
-            return TargetOutcome(name, counted(len(connectors[name].offsets), "offset"))
+            return TargetOutcome(name, counted(len(connectors[name].offsets or ()), "offset"))
 
         done = await for_each(chosen, read)
         failed = [outcome for outcome in done.outcomes if outcome.failed]
@@ -75,9 +75,9 @@ class Backup(Command):
         stored = StoredOffsets(cluster.brokers(), settings, self.offset_topic or OFFSET_TOPIC)
         return await in_thread(lambda: stored.of(chosen))
 
-    async def _offsets(self, cluster: CommandCluster, name: str, stored: Read | None) -> tuple[Offset, ...]:
+    async def _offsets(self, cluster: CommandCluster, name: str, stored: Read | None) -> tuple[Offset, ...] | None:
         if self.no_offsets:
-            return ()
+            return None
         if stored is None:
             return model.offsets(await cluster.connect.offsets(name))
         if isinstance(offsets := stored[name], HeadraceError):
@@ -96,7 +96,7 @@ class Backup(Command):
 
     def _written(self, context: CommandContext, backup: BackupDocument) -> Result:
         """Writes to standard output or to the file."""
-        offsets = sum(len(connector.offsets) for connector in backup.connectors.values())
+        offsets = sum(len(connector.offsets or ()) for connector in backup.connectors.values())
         summary = f"{counted(len(backup.connectors), 'connector')} with {counted(offsets, 'offset')}"
         for connector in backup.connectors.values():
             if hidden := masks(connector.config):

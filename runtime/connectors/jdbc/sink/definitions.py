@@ -16,7 +16,7 @@ from sqlalchemy.sql.elements import quoted_name
 from runtime.api.data.schema import Schema, Type
 from runtime.api.errors import DataError
 from runtime.connectors.jdbc.sink.rows import RowField
-from runtime.connectors.jdbc.sink.values import ZONED_TIMESTAMP, is_date, is_decimal, is_time, is_timestamp
+from runtime.connectors.jdbc.sink.values import ZONED_TIMESTAMP, decoder, is_date, is_decimal, is_time, is_timestamp
 from runtime.connectors.jdbc.tables import TableId
 from runtime.connectors.jdbc.types import JSON_NAME, UUID_NAME
 
@@ -27,8 +27,9 @@ _KEY_LENGTH = 255
 class Definitions:
     """Statements that create tables and columns for records, for Connection.exec_driver_sql()."""
 
-    def __init__(self, connection: Connection, quote: bool) -> None:
-        self._dialect, self._quote = connection.dialect, quote
+    def __init__(self, connection: Connection, quote: bool, zone: dt.tzinfo) -> None:
+        """`zone` is that of timestamps in columns without a time zone."""
+        self._dialect, self._quote, self._zone = connection.dialect, quote, zone
         self._is_mysql = connection.dialect.name in ("mysql", "mariadb")
 
     def create(self, table: TableId, fields: Sequence[RowField]) -> str:
@@ -63,7 +64,7 @@ class Definitions:
                 f"The column {field.name} of {table} cannot be created, since its records have no schema: create it, "
                 "or use a converter with schemas"
             )
-        default = _default(field.schema)
+        default = self._default(field.schema)
         nullable = field.schema.optional and not field.key
         return sa.Column(
             self._name(field.name),
@@ -115,6 +116,16 @@ class Definitions:
     def _text_type(self) -> Any:
         return mysql.LONGTEXT() if self._is_mysql else sa.Text()
 
+    def _default(self, schema: Schema) -> Any:
+        """The default of a field as a value of its column, if it can be written as a literal."""
+        default, decode = schema.default, decoder(schema)
+        if default is not None and decode is not None:
+            default = decode(default)
+        zoned = schema.name == ZONED_TIMESTAMP and self._dialect.name == "postgresql"
+        if isinstance(default, dt.datetime) and default.tzinfo is not None and not zoned:
+            default = default.astimezone(self._zone).replace(tzinfo=None)
+        return default if isinstance(default, bool | int | float | str | Decimal | dt.date | dt.time) else None
+
     def _name(self, text: str) -> quoted_name:
         return quoted_name(text, self._quote)
 
@@ -150,9 +161,3 @@ def _mysql_type(schema: Schema) -> Any:
 
 def _simple(schema: Schema) -> bool:
     return schema.type.primitive
-
-
-def _default(schema: Schema) -> Any:
-    """The default of a field, if it can be written as a literal."""
-    default = schema.default
-    return default if isinstance(default, bool | int | float | str | Decimal | dt.date) else None

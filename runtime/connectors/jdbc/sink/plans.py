@@ -32,6 +32,7 @@ _STORED_NUMBERS: dict[str, Callable[[float], bool]] = {
 
 Columns = dict[str, ColumnInfo]
 """The columns of a table by name; in lower case if names are not quoted."""
+_Key = tuple[TableId, tuple[RowField, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,8 @@ class Plans:
             postgres=dialect == "postgresql",
             stores=_STORED_NUMBERS.get(dialect),
         )
-        self._plans: dict[tuple[TableId, tuple[RowField, ...]], Plan | DataError] = {}
+        self._plans: dict[_Key, Plan] = {}
+        self._errors: dict[_Key, DataError] = {}  # of the batch
         self._columns: dict[TableId, Columns] = {}
 
     def forget(self) -> None:
@@ -71,19 +73,34 @@ class Plans:
         self._plans.clear()
         self._columns.clear()
 
-    def of(self, connection: Connection, segment: Segment) -> Plan | DataError:
-        """The plan for a segment, or the error of its records. May change the table and commit: call it before the
-        rows are written. ConnectError if no record can be written."""
+    def new_batch(self) -> None:
+        """Forgets the errors of the last batch: the user may have added the missing columns."""
+        self._errors.clear()
+
+    def of(self, connection: Connection, segment: Segment) -> Plan | DataError | None:
+        """The plan for a segment, or the error of its records; None if there is nothing to write. May change the table
+        and commit: call it before the rows are written. ConnectError if no record can be written."""
         key = segment.table, segment.fields
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = self._plans[key] = self._planned(connection, segment)
-            connection.commit()
+        plan: Plan | DataError | None = self._plans.get(key) or self._errors.get(key)
+        if plan is not None:
+            return plan
+        try:
+            plan = self._planned(connection, segment)
+        except DataError as error:
+            plan = error
+        connection.commit()
+        if isinstance(plan, Plan):
+            self._plans[key] = plan
+        elif plan is not None:
+            self._errors[key] = plan
         return plan
 
-    def _planned(self, connection: Connection, segment: Segment) -> Plan | DataError:
+    def _planned(self, connection: Connection, segment: Segment) -> Plan | None:
+        """As of(); DataError for errors of the segment's records."""
         table, fields = segment.table, segment.fields
         columns = self._columns.get(table) or self._described(connection, table)
+        if not columns and self._settings.create and segment.only_deletes:
+            return None  # only a record with a value tells the columns of a table
         if not columns:
             columns = self._created(connection, table, fields)
         missing = [field for field in fields if self._name(field) not in columns]
@@ -92,12 +109,9 @@ class Plans:
             missing = [field for field in fields if self._name(field) not in columns]
         if missing and not self._settings.evolve:
             names = ", ".join(field.name for field in missing)
-            return DataError(f"The table {table} has no column {names}: add it, or set auto.evolve=true")
+            raise DataError(f"The table {table} has no column {names}: add it, or set auto.evolve=true")
         if missing:
-            try:
-                columns = self._extended(connection, table, missing)
-            except DataError as error:
-                return error
+            columns = self._extended(connection, table, missing)
         writer = self._writer(segment)
         writer.prepare(connection)
         types = [columns[self._name(field)].type for field in fields]
@@ -121,17 +135,23 @@ class Plans:
     def _created(self, connection: Connection, table: TableId, fields: Sequence[RowField]) -> Columns:
         if not self._settings.create:
             raise ConnectError(f"The table {table} does not exist: create it, or set auto.create=true")
-        statement = Definitions(connection, self._settings.quote).create(table, fields)
+        statement = self._definitions(connection).create(table, fields)
         _log.info("Creating the table %s: %s", table, " ".join(statement.split()))
         return self._changed(connection, table, [statement])
 
     def _extended(self, connection: Connection, table: TableId, fields: Sequence[RowField]) -> Columns:
-        statements = Definitions(connection, self._settings.quote).add(table, fields)
+        statements = self._definitions(connection).add(table, fields)
         _log.info("Extending the table %s: %s", table, "; ".join(statements))
-        return self._changed(connection, table, statements)
+        return self._changed(connection, table, statements, fields)
 
-    def _changed(self, connection: Connection, table: TableId, statements: Sequence[str]) -> Columns:
-        """Runs the statements; another task may have done the same meanwhile."""
+    def _definitions(self, connection: Connection) -> Definitions:
+        return Definitions(connection, self._settings.quote, self._settings.zone)
+
+    def _changed(
+        self, connection: Connection, table: TableId, statements: Sequence[str], added: Sequence[RowField] = ()
+    ) -> Columns:
+        """Runs the statements; another task may have done the same meanwhile. The table then has the columns `added`,
+        or the error of the statements is raised."""
         failure: Exception | None = None
         try:
             for statement in statements:
@@ -141,7 +161,7 @@ class Plans:
             connection.rollback()
             failure = error
         columns = self._described(connection, table)
-        if not columns and failure is not None:
+        if failure is not None and not (columns and all(self._name(field) in columns for field in added)):
             raise failure
         return columns
 

@@ -42,6 +42,11 @@ class Segment:
     def __len__(self) -> int:
         return len(self.records)
 
+    @property
+    def only_deletes(self) -> bool:
+        """Whether all records have a null value."""
+        return bool(len(self.deleted)) and all(self.deleted)
+
     def part(self, start: int, end: int) -> Segment:
         """Some consecutive rows."""
         columns = [column[start:end] for column in self.columns]
@@ -193,7 +198,8 @@ class Rows:
         keys = ValueBatch(records[0].key_schema, [record.key for record in records])
         values = None
         if first is not None:
-            blank: dict[str, Any] = {} if first.value_schema is not None else dict.fromkeys(first.value)
+            keys_of_map = first.value if first.value_schema is None and isinstance(first.value, dict) else ()
+            blank: dict[str, Any] = dict.fromkeys(keys_of_map)
             rows = [blank if record.value is None else record.value for record in records]
             values = ValueBatch(first.value_schema, rows)
         fields, columns = self._keys(keys, records, values)
@@ -203,13 +209,14 @@ class Rows:
 
 
 def _origins(records: Sequence[SinkRecord]) -> list[Column]:
-    """Topics, partitions and offsets."""
+    """Topics, partitions and offsets where the records were read: a transformation may give records of several topics
+    the same topic, with the same partitions and offsets."""
     if isinstance(records, SinkBatch):
-        return [records.topics(), records.partitions(), records.offsets()]
+        return [[message.topic() for message in records.messages], records.partitions(), records.offsets()]
     return [
-        [record.topic for record in records],
-        [record.kafka_partition for record in records],
-        [record.kafka_offset for record in records],
+        [record.original_topic for record in records],
+        [record.original_kafka_partition for record in records],
+        [record.original_kafka_offset for record in records],
     ]
 
 

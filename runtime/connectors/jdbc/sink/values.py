@@ -43,17 +43,17 @@ class ParameterStyle:
 
 def converter(schema: Schema | None, target: DatabaseType, style: ParameterStyle) -> Convert | None:
     """How values of a field are converted for a column; None if they are used as they are."""
-    meaning = _meaning(schema)
+    decode = decoder(schema)
     column = _for_column(schema, target, style)
-    if meaning is None:
+    if decode is None:
         return column
     if column is None:
-        return meaning
-    return lambda value: column(meaning(value))
+        return decode
+    return lambda value: column(decode(value))
 
 
-def _meaning(schema: Schema | None) -> Convert | None:
-    """Decodes values whose schema's name says what they are, as the change data connectors use it."""
+def decoder(schema: Schema | None) -> Convert | None:
+    """Decodes values whose schema's name says what they are, as the change data connectors use it; None for others."""
     name = schema.name if schema is not None else None
     if name is not None and name in _TIMESTAMP_UNITS:
         unit = _TIMESTAMP_UNITS[name]

@@ -137,9 +137,12 @@ class SinkWrites:
             self._doubt = None
             if committed:
                 return
+        self._plans.new_batch()
         segments = self._rows.segments(records)
         planned = [(segment, self._plans.of(connection, segment)) for segment in segments]
         for segment, plan in planned:
+            if plan is None:
+                continue
             if isinstance(plan, DataError):
                 for record in segment.records:
                     self._failed(record, plan)

@@ -274,6 +274,19 @@ def test_connectors_that_differ_are_skipped_or_overwritten(backup: Path, run: An
     assert not any("/connectors/idle" in change for change in changed.changes)
 
 
+def test_a_backup_without_offsets_leaves_them_as_they_are(tmp_path: Path, run: Any) -> None:
+    cluster, path = filled(), tmp_path / "b"
+    run(f"backup {path} --no-offsets", cluster)
+    assert "offsets" not in path.read_text()
+    assert run(f"restore {path} --overwrite --dry-run", cluster).exit_code == 0
+    cluster.connectors["orders"]["config"]["tasks.max"] = "7"
+    run(f"restore {path} --overwrite", cluster)
+    assert cluster.connectors == filled().connectors
+    empty = MemoryCluster()
+    run(f"restore {path} --rename *=dr-*", empty)
+    assert [one["offsets"] for one in empty.connectors.values()] == [[], [], []]
+
+
 @pytest.mark.parametrize("state", ["RUNNING", "PAUSED", "STOPPED"])
 @pytest.mark.parametrize("before", ["RUNNING", "PAUSED", "STOPPED"])
 def test_states_are_overwritten(tmp_path: Path, run: Any, state: str, before: str) -> None:

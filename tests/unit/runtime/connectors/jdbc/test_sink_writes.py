@@ -87,6 +87,28 @@ def test_columns_of_a_batch(database: TestDatabase) -> None:
     sink.stop()
 
 
+def test_a_deletion_creates_no_table(database: TestDatabase) -> None:
+    """A table with the columns of the key alone would refuse the records that follow."""
+    required = struct_schema({"name": STRING_SCHEMA})
+    sink = SinkRun({**database.config, **UPSERT})
+    sink.put(_gone(1), _gone(2), schemas=(KEY, required))
+    sink.put(({"id": 1}, {"name": "a"}), schemas=(KEY, required))
+    sink.put(({"id": 3}, None), ({"id": 2}, {"name": "b"}), ({"id": 1}, None), schemas=(KEY, required))
+    assert database.query("SELECT id, name FROM t") == [(2, "b")]
+    assert sink.context.failed == []
+    sink.stop()
+
+
+def test_records_of_which_no_table_can_be_made(database: TestDatabase) -> None:
+    sink = SinkRun({**database.config, **UPSERT})
+    sink.put(_row(1, "a"), schemas=(None, None))
+    ((value, message),) = sink.context.failed
+    assert value == {"name": "a", "n": 0} and "cannot be created, since its records have no schema" in message
+    sink.put(_row(2, "b"), schemas=SCHEMAS)
+    assert _rows(database) == [(2, "b", 0)]
+    sink.stop()
+
+
 def test_update_changes_only_rows_that_exist(database: TestDatabase) -> None:
     database.query("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR(9), n INTEGER)")
     database.query("INSERT INTO t VALUES (1, 'old', 1), (2, 'old', 2)")
@@ -151,6 +173,82 @@ def test_missing_tables_and_columns(database: TestDatabase) -> None:
     assert sink.context.failed == [
         ({"name": "a", "n": 0}, "The table the_t has no column n: add it, or set auto.evolve=true")
     ]
+    sink.stop()
+
+
+def test_a_column_that_was_added_by_hand_is_used(database: TestDatabase) -> None:
+    database.query("CREATE TABLE t (name VARCHAR(9))")
+    sink = SinkRun(database.config)
+    sink.put(_row(1, "a"), _row(2, "b"), schemas=SCHEMAS)
+    assert [message for _, message in sink.context.failed] == 2 * [
+        "The table t has no column n: add it, or set auto.evolve=true"
+    ]
+    database.query("ALTER TABLE t ADD COLUMN n INTEGER")
+    sink.put(_row(3, "c"), schemas=SCHEMAS)
+    assert database.query("SELECT name, n FROM t") == [("c", 0)]
+    sink.stop()
+
+
+def test_the_error_of_a_column_that_cannot_be_added(postgres_db: TestDatabase) -> None:
+    """A lock is waited for, in the next attempt too; another error names its reason."""
+    import psycopg
+
+    postgres_db.query("CREATE TABLE t (name VARCHAR(9))")
+    url = f"{postgres_db.config['connection.url']}?options=-c%20lock_timeout%3D50ms"
+    sink = SinkRun({**postgres_db.config, "connection.url": url, "auto.evolve": "true"})
+    assert postgres_db.server is not None
+    name = postgres_db.config["connection.url"].rpartition("/")[2]
+    with psycopg.connect(postgres_db.server.conninfo(name)) as other:
+        other.execute("SELECT * FROM t")
+        with pytest.raises(RetriableError, match="lock timeout"):
+            sink.put(_row(1, "a"), schemas=SCHEMAS)
+    sink.put(_row(1, "a"), schemas=SCHEMAS)
+    assert postgres_db.query("SELECT name, n FROM t") == [("a", 0)]
+    postgres_db.query("CREATE VIEW v AS SELECT name FROM t")
+    with pytest.raises(ConnectError, match="ADD COLUMN cannot be performed on relation"):
+        sink.put(_row(1, "a"), schemas=SCHEMAS, topic="v")
+    sink.stop()
+
+
+@pytest.mark.parametrize("schema", ["io.debezium.time.Timestamp", "io.debezium.time.MicroTimestamp"])
+def test_the_default_of_a_column_is_a_value_of_its_type(database: TestDatabase, schema: str) -> None:
+    """Sources of changes write NOT NULL DEFAULT '1970-01-01' as the number 0."""
+    day = Schema(Type.INT32, name="io.debezium.time.Date", default=1)
+    at = Schema(Type.INT64, name=schema, default=0)
+    value = struct_schema({"id": INT32_SCHEMA, "born": day, "made": at})
+    sink = SinkRun({**database.config, "auto.create": "true", "db.timezone": "Asia/Tokyo"})
+    sink.put((None, {"id": 1, "born": 1, "made": 0}), schemas=(None, value))
+    database.query("INSERT INTO t (id) VALUES (2)")
+    rows = [[str(item)[:19] for item in row] for row in database.query("SELECT born, made FROM t ORDER BY id")]
+    assert rows == 2 * [["1970-01-02", "1970-01-01 09:00:00"]]
+    sink.stop()
+
+
+@pytest.mark.parametrize("value", [5, [{"name": "a"}], "text", True])
+def test_a_value_without_a_schema_that_is_no_map(database: TestDatabase, value: object) -> None:
+    database.query("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR(9))")
+    sink = SinkRun({**database.config, **UPSERT})
+    sink.put(({"id": 1}, value), ({"id": 2}, None), ({"id": 3}, {"name": "c"}), schemas=(None, None))
+    assert database.query("SELECT id, name FROM t") == [(3, "c")]
+    assert sink.context.failed == [(value, "The value is not a struct or map")]
+    sink.stop()
+
+
+@pytest.mark.parametrize("batch", [True, False], ids=["batch", "records"])
+def test_the_place_of_a_record_is_that_where_it_was_read(database: TestDatabase, batch: bool) -> None:
+    """A transformation may give records of several topics one topic, and so one table."""
+    sink = SinkRun({**database.config, "auto.create": "true", "insert.mode": "upsert", "pk.mode": "kafka"})
+    topics = ["north.orders", "south.orders"]
+    messages = [Message(7, None, _topic=topic) for topic in topics]
+    if batch:
+        values = ValueBatch.struct(VALUE, {"name": topics, "n": [0, 1]}, 2)
+        sink.task.put(SinkBatch("orders", messages, ValueBatch(None, ConstantColumn(None, 2)), values, [None, None]))
+    else:
+        for number, message in enumerate(messages):
+            value = {"name": topics[number], "n": number}
+            sink.task.put([SinkRecord("orders", 0, None, None, VALUE, value, 7, source=message)])
+    rows = database.query("SELECT __connect_topic, __connect_partition, __connect_offset, n FROM orders ORDER BY n")
+    assert rows == [("north.orders", 0, 7, 0), ("south.orders", 0, 7, 1)]
     sink.stop()
 
 

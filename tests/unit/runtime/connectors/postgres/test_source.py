@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -10,6 +11,7 @@ from runtime.api.data.record import ErrantSourceRecord
 from runtime.api.errors import ConnectError
 from tests.support.servers.postgres import Postgres, started_postgres
 from tests.support.tasks.postgres_cdc import CdcRun, Database, Requests, shown
+from tests.support.waiting import wait_until
 
 Start = Callable[..., CdcRun]
 
@@ -127,6 +129,42 @@ def test_an_interrupted_snapshot_reads_the_tables_that_are_left(items: Database,
         ("zebras", "c", (4,)),
         *[("zebras", "r", (number,)) for number in (1, 2, 3)],
     ]
+
+
+def test_a_snapshot_that_is_interrupted_before_its_first_row_is_read(items: Database, run: Start) -> None:
+    import psycopg
+
+    items.execute("INSERT INTO items VALUES (1, 'a')")
+    items.execute("CREATE PUBLICATION ours FOR TABLE items")
+    items.execute(f"SELECT pg_create_logical_replication_slot('{items.slot}', 'pgoutput')")
+    source = run(publication_name="ours")
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE query LIKE 'LOCK TABLE%SHARE MODE' AND wait_event = 'relation'"
+    with psycopg.connect(items.server.conninfo(items.name)) as other:
+        other.execute("LOCK TABLE items")
+        with ThreadPoolExecutor(1) as pool:
+            polls = pool.submit(source.take, 1)
+            wait_until(lambda: bool(items.execute(waiting)), 20, "the snapshot waits for the lock")
+            items.cut_off()
+            other.rollback()
+            assert [shown(record) for record in polls.result()] == [("items", "r", (1,), (1, "a"))]
+
+
+def test_a_snapshot_in_a_transaction_starts_again(items: Database, run: Start) -> None:
+    """The table in which the snapshot was interrupted is read again, and would be in the transaction twice."""
+    items.execute("INSERT INTO items SELECT n, 'x' FROM generate_series(1, 9) n")
+    requests = Requests()
+    source = run(requests, max_batch_size="2")
+    source.until(lambda: len(source.records) == 4)
+    items.cut_off()
+    source.until(lambda: requests.aborts == 1)
+    assert requests.ends == []
+    source.records.clear()
+    restarted = source.added[-1]
+    source.take(9)
+    assert requests.ends == [None] and requests.aborts == 1
+    source.stop()
+    items.committed = restarted  # a restart after the abort, before the snapshot has been committed
+    run(Requests()).take(9)
 
 
 def test_the_server_keeps_what_is_not_committed(items: Database, run: Start) -> None:

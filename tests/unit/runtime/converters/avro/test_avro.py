@@ -258,6 +258,9 @@ def test_errors_of_the_registry(stub: StubRegistry) -> None:
     stub.down = True
     with pytest.raises(RetriableError, match="503 not now"):
         made(stub).from_connect("v", STRING_SCHEMA, "a")
+    stub.down, stub.busy = False, True
+    with pytest.raises(RetriableError, match="429 Too Many Requests"):
+        made(stub).from_connect("v", STRING_SCHEMA, "a")
 
 
 def test_several_registries_and_credentials() -> None:

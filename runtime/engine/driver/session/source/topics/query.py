@@ -21,12 +21,14 @@ _NOT_DETERMINISTIC = "spark_partition_id() >= 0"  # true, although Spark does no
 
 
 def latest_by_key(frame: Any) -> Any:
-    """The last record of each key of a topic, without keys whose last value is null."""
+    """The last record of each key of a topic, without keys whose last value is null. As for compaction, the last one
+    of a partition is that with the highest offset: the clocks of producers differ. Of a key in several partitions the
+    latest of these counts."""
     from pyspark.sql import functions as f
 
-    record = f"struct({', '.join(frame.columns)})"
-    last = f.expr(f"max_by({record}, struct(timestamp, offset))").alias("last")
-    rows = frame.where("key IS NOT NULL").groupBy("key").agg(last)
+    last = f.expr(f"max_by(struct({', '.join(frame.columns)}), offset)").alias("last")
+    latest = f.expr("max_by(last, struct(last.timestamp, last.offset))").alias("last")
+    rows = frame.where("key IS NOT NULL").groupBy("key", "partition").agg(last).groupBy("key").agg(latest)
     return rows.select("last.*").where("value IS NOT NULL")
 
 
