@@ -1,4 +1,4 @@
-"""HTTP clients that use the proxies of the environment, for servers outside of the cluster, and TLS contexts of clients."""
+"""HTTP clients for servers outside of the cluster: proxies of the environment, and TLS contexts."""
 
 from __future__ import annotations
 
