@@ -9,10 +9,13 @@ from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from runtime.api.data.schema import STRING_SCHEMA, Schema, Type
 from runtime.api.errors import ConfigError, DataError
 from runtime.converters.json.json import JsonConverter
+from tests.support.tasks.schema_strategies import TYPED
 from tests.support.tasks.schemas import LINE
 
 
@@ -157,3 +160,52 @@ def test_decimal_defaults_in_schema_content() -> None:
     fields = {"type": "struct", "fields": [{**schema, "field": "d"}]}
     converter = _json(**{"schema.content": json.dumps(fields)})
     assert converter.to_connect("t", b"{}")[1] == {"d": Decimal("1.25")}
+
+
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("0.1", "0.1"),
+        ("0.1234567891", "0.12345679"),
+        ("16777217", "1.6777216E7"),
+        ("1e-46", "0.0"),
+        ("1e10", "1.0E10"),
+        ("123456789", "1.23456792E8"),
+        ("1700000000123", "1.70000004E12"),
+        ("2147483648.5", "2.14748365E9"),
+        ("1e-45", "1.4E-45"),
+        ("1e39", '"Infinity"'),
+    ],
+)
+def test_floats_of_32_bits_are_rounded_as_java_does(given: str, written: str) -> None:
+    """Recorded from Apache's JsonConverter 4.3."""
+    typed, plain = JsonConverter(), JsonConverter()
+    typed.configure({}, False)
+    plain.configure({"schemas.enable": "false"}, False)
+    schema, value = typed.to_connect("t", b'{"schema":{"type":"float"},"payload":%s}' % given.encode())
+    assert plain.from_connect("t", schema, value) == written.encode()
+
+
+@settings(max_examples=400)
+@given(st.data(), st.sampled_from(("BASE64", "NUMERIC")))
+def test_every_value_round_trips(data: st.DataObject, decimals: str) -> None:
+    schema, values = data.draw(TYPED)
+    first, second = data.draw(values), data.draw(values)
+    writer, reader = JsonConverter(), JsonConverter()
+    for converter in (writer, reader):
+        converter.configure({"decimal.format": decimals}, False)
+    for value in (first, second, first):  # the second time the envelope is cached
+        written = writer.from_connect("t", schema, value)
+        assert written is not None
+        found_schema, found = reader.to_connect("t", written)
+        assert found_schema == schema
+        assert _same(found, value)
+
+
+def _same(found: Any, value: Any) -> bool:
+    """Whether two values are equal and of the same types: 1 is not 1.0."""
+    if isinstance(value, dict):
+        return found.keys() == value.keys() and all(_same(found[k], v) for k, v in value.items())
+    if isinstance(value, list):
+        return len(found) == len(value) and all(map(_same, found, value))
+    return type(found) is type(value) and found == value
