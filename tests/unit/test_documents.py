@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.bench import figures, report
+from tests.support.console.counted_terminal import documented
 from tui.appearance import themes
 
 ROOT = Path(__file__).parents[2]
@@ -100,3 +101,13 @@ def _anchors(page: Path) -> set[str]:
 
 def _prose(page: Path) -> str:
     return _FENCED.sub("", page.read_text("utf-8"))
+
+
+_COUNTED = re.compile(r'(?:with .*\bjob|\bcheck)\("([^"]+)"')
+FOLDER = Path(__file__).parents[1] / "tui" / "terminal" / "jobs"
+
+
+def test_each_number_of_the_page_is_counted() -> None:
+    counted = [name for path in FOLDER.glob("test_*.py") for name in _COUNTED.findall(path.read_text("utf-8"))]
+    assert sorted(documented()) == sorted(counted)
+    assert len(counted) == 14
