@@ -102,9 +102,8 @@ def test_only_java_tasks_need_a_jvm_and_they_share_it(
     assert group_offsets(broker, sink) == {(topic, 0): count(broker.bootstrap, topic)}
 
 
-def test_a_jvm_ends_with_its_slot(slots: JavaSlots, broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_jvm_ends_with_its_slot(slots: JavaSlots, broker: KafkaBroker, topic: str, tmp_path: Path) -> None:
     """Also if both are frozen before, so that neither can do anything about it."""
-    topic = broker.create_topic()
     spec = _order_sink(broker, tmp_path / "out", topic)
     name = slots.start(replace(spec, consumer={**spec.consumer, "session.timeout.ms": 6000}))
     jvm, slot = slots.jvm(name), slots.slot(name).pid
@@ -120,10 +119,9 @@ def test_a_jvm_ends_with_its_slot(slots: JavaSlots, broker: KafkaBroker, tmp_pat
 @pytest.mark.soak
 @pytest.mark.parametrize("frozen", ["slot", "jvm"])
 def test_a_plugin_writes_nothing_after_the_lease(
-    frozen: str, slots: JavaSlots, broker: KafkaBroker, tmp_path: Path
+    frozen: str, slots: JavaSlots, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
     """A put() that never returns, while the process above it or its own is frozen before the lease ends."""
-    topic = broker.create_topic()
     broker.produce(topic, b"!tick")
     spec = _order_sink(broker, tmp_path / "out", topic)
     name = slots.start(replace(spec, consumer={**spec.consumer, "session.timeout.ms": 6000}))
@@ -166,11 +164,11 @@ def test_a_plugin_that_always_ends_its_jvm_fails(
     slots: JavaSlots,
     neighbour: str,
     broker: KafkaBroker,
+    topic: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(suspects, "_FIRST_REST", 0.1)
-    topic = broker.create_topic()
     broker.produce(topic, b"good", b"!exit")
     name = slots.start(_order_sink(broker, tmp_path / "out", topic), wait=False)
     wait_until(lambda: State.FAILED in slots.states(name), 60)
@@ -180,9 +178,8 @@ def test_a_plugin_that_always_ends_its_jvm_fails(
 
 
 def test_a_put_that_hangs_has_a_java_stack_and_is_interrupted_when_the_task_is_revoked(
-    slots: JavaSlots, neighbour: str, broker: KafkaBroker, tmp_path: Path
+    slots: JavaSlots, neighbour: str, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    topic = broker.create_topic()
     broker.produce(topic, b"!hang")
     other = slots.start(_order_sink(broker, tmp_path / "other", broker.create_topic()))
     name = slots.start(_order_sink(broker, tmp_path / "out", topic))
@@ -222,9 +219,8 @@ def test_a_plugin_that_ignores_interrupts_costs_the_jvm_when_the_other_tasks_hav
 
 @pytest.mark.soak
 def test_a_jvm_that_is_frozen_is_replaced(
-    slots: JavaSlots, neighbour: str, broker: KafkaBroker, tmp_path: Path
+    slots: JavaSlots, neighbour: str, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    topic = broker.create_topic()
     name = slots.start(_order_sink(broker, tmp_path / "out", topic))
     jvm = slots.jvm(name)
     freeze(jvm)
@@ -237,13 +233,12 @@ def test_a_jvm_that_is_frozen_is_replaced(
 
 @pytest.mark.parametrize("kind", ["transformation", "converter"])
 def test_java_plugins_of_a_python_task_are_never_the_reason_to_skip_a_record(
-    kind: str, slots: JavaSlots, neighbour: str, broker: KafkaBroker, tmp_path: Path
+    kind: str, slots: JavaSlots, neighbour: str, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
     """The JVM ends in a transformation or converter, while errors are tolerated."""
     lines, marker = [f"line {number}" for number in range(3_000)], tmp_path / "marker"
     lines[1_500] = f"!exit {marker}"
     (tmp_path / "in").write_text("".join(f"{line}\n" for line in lines))
-    topic = broker.create_topic()
     spec = file_source(broker, tmp_path / "in", topic, config={"errors.tolerance": "all"})
     if kind == "transformation":
         config = {**spec.config, "transforms": "t", "transforms.t.type": "slots.OrderStep"}
@@ -277,9 +272,8 @@ def test_dead_letters_name_the_java_class(slots: JavaSlots, broker: KafkaBroker,
 
 
 def test_levels_of_java_loggers_change_at_run_time_and_lines_carry_the_task(
-    slots: JavaSlots, broker: KafkaBroker, tmp_path: Path
+    slots: JavaSlots, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    topic = broker.create_topic()
     name = slots.start(_order_sink(broker, tmp_path / "out", topic))
     slots.set_levels({"slots.OrderSink": "DEBUG"})
     try:

@@ -200,8 +200,7 @@ def _numbers(broker: KafkaBroker, topic: str) -> TaskSpec:
     return replace(_transactional(spec, "connector"), value_converter=raw)
 
 
-def test_the_task_defines_where_transactions_end(broker: KafkaBroker, boundaries: Any) -> None:
-    topic = broker.create_topic()
+def test_the_task_defines_where_transactions_end(broker: KafkaBroker, topic: str, boundaries: Any) -> None:
     spec = _numbers(broker, topic)
     boundaries.until, boundaries.ends = 12, {3: "commit", 6: "abort", 9: "commit"}
     task = RunningTask(spec)
@@ -217,8 +216,7 @@ def test_the_task_defines_where_transactions_end(broker: KafkaBroker, boundaries
     assert values(broker, topic) == [*visible, b"10", b"11"]
 
 
-def test_the_offsets_of_aborted_records_are_committed(broker: KafkaBroker, boundaries: Any) -> None:
-    topic = broker.create_topic()
+def test_the_offsets_of_aborted_records_are_committed(broker: KafkaBroker, topic: str, boundaries: Any) -> None:
     spec = _numbers(broker, topic)
     boundaries.until, boundaries.ends = 5, {4: "abort"}
     task = RunningTask(spec)

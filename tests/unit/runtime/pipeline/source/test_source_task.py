@@ -109,8 +109,7 @@ class Counting(SourceTask):
 BYTES = ConverterSpec("ByteArrayConverter")
 
 
-def test_a_poison_record_fails_the_task_after_the_earlier_records_are_sent(broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_a_poison_record_fails_the_task_after_the_earlier_records_are_sent(broker: KafkaBroker, topic: str) -> None:
     config = {"topic": topic}
     spec = source_task(broker, f"{__name__}:Counting", config, key_converter=BYTES, value_converter=BYTES)
     task = RunningTask(spec)
@@ -123,8 +122,7 @@ def test_a_poison_record_fails_the_task_after_the_earlier_records_are_sent(broke
     assert {o.partition["p"]: o.offset["n"] for o in source_offsets(broker, spec)} == {0: 4, 1: 3}
 
 
-def test_tolerance_all_skips_failed_records(broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_tolerance_all_skips_failed_records(broker: KafkaBroker, topic: str) -> None:
     config = {"topic": topic, "errors.tolerance": "all", "errors.log.enable": "true"}
     spec = source_task(broker, f"{__name__}:Counting", config, key_converter=BYTES, value_converter=BYTES)
     task = RunningTask(spec)
