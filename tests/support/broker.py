@@ -69,7 +69,26 @@ class KafkaBroker:
             future.result(allowed(20))
 
 
-class EmbeddedBroker(KafkaBroker):
+class OwnBroker(KafkaBroker):
+    """A broker that the test starts."""
+
+    def start(self) -> None:
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    @contextmanager
+    def started(self) -> Iterator[Self]:
+        """The broker, which runs until the block ends."""
+        try:
+            self.start()
+            yield self
+        finally:
+            self.stop()
+
+
+class EmbeddedBroker(OwnBroker):
     """A broker that belongs to one test, which may kill it and restart it on the same port."""
 
     def __init__(self, folder: Path, config: BrokerConfig | None = None) -> None:
@@ -91,15 +110,6 @@ class EmbeddedBroker(KafkaBroker):
         self._broker.start()
         if wait:
             self.wait_ready(timeout)
-
-    @contextmanager
-    def started(self) -> Iterator[Self]:
-        """The broker, which runs until the block ends."""
-        try:
-            self.start()
-            yield self
-        finally:
-            self.stop()
 
     def wait_ready(self, timeout: float = 60.0) -> None:
         wait_ready((self._broker,), allowed(timeout))
