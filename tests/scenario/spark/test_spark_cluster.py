@@ -19,7 +19,7 @@ from runtime.engine.worker.supervisor import SparkEngine
 from runtime.model.states import State, TaskId
 from tests.support.engine.engine_recorder import Recorder, task_spec
 from tests.support.engine.engine_rig import RUNNER, EngineRig
-from tests.support.engine.spark_cluster import SparkCluster, spark_cluster
+from tests.support.engine.spark_cluster import SparkCluster
 from tests.support.processes import alive
 from tests.support.servers.forwarder import Forwarder
 from tests.support.waiting import until
@@ -68,7 +68,7 @@ def _is_stopped(pid: int) -> bool:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ClusterRig]:
-    with spark_cluster(tmp_path_factory.mktemp("spark")) as cluster, pytest.MonkeyPatch.context() as patch:
+    with SparkCluster(tmp_path_factory.mktemp("spark")).started() as cluster, pytest.MonkeyPatch.context() as patch:
         rig = ClusterRig(cluster)
         start = RemoteServer.start
 
