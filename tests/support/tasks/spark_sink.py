@@ -49,15 +49,11 @@ class ScriptedSession:
 
 
 class PausingContext(TaskSinkContext):
-    """Also keeps seeks and pauses."""
+    """Also keeps pauses."""
 
     def __init__(self, reporter: DeadLetterList | None = None) -> None:
         super().__init__(reporter)
-        self.sought: dict[TopicPartition, int] = {}
         self.paused: set[TopicPartition] = set()
-
-    def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self.sought.update(offsets)
 
     def pause(self, *partitions: TopicPartition) -> None:
         self.paused.update(partitions)
