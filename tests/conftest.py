@@ -57,6 +57,12 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
 
 
 @pytest.fixture
+def topic(broker: KafkaBroker) -> str:
+    """A new topic with one partition."""
+    return broker.create_topic()
+
+
+@pytest.fixture
 async def stores(broker: KafkaBroker) -> AsyncIterator[MakeStores]:
     """Opens the stores of workers on the broker, for one test."""
     async with opened_stores(broker.bootstrap) as make:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from runtime.kafka.formats import java_copied
 from runtime.plugins.plugin import Plugin, PluginType
-from runtime.plugins.similar_names import did_you_mean
 from runtime.transforms.bundled import ABSTRACT
 
 if TYPE_CHECKING:
@@ -99,3 +98,19 @@ def not_an_interface(cls: str, kind: PluginType) -> str:
     """The message for a class that is not a plugin of this type."""
     interface = _INTERFACES[kind]
     return f"Class class {cls} does not implement the {interface} interface"
+
+
+_SIMILARITY = 0.8  # of 1, so that names of other vendors' plugins suggest nothing
+
+
+def did_you_mean(name: str, plugins: Iterable[Plugin]) -> str:
+    """` Did you mean NAME?` with an alias, or with the class of a plugin without one; empty if no plugin has a similar
+    name. Case and package do not matter."""
+    from difflib import get_close_matches
+
+    known: dict[str, str] = {}
+    for plugin in plugins:
+        known[plugin.simple_name.lower()] = plugin.cls
+        known |= {alias.lower(): alias for alias in plugin.aliases}
+    close = get_close_matches(name.strip().rpartition(".")[2].lower(), list(known), 1, _SIMILARITY)
+    return f" Did you mean {known[close[0]]}?" if close else ""

@@ -8,11 +8,10 @@ from pathlib import Path
 
 from runtime.java.install.coordinate import Coordinate
 from runtime.java.install.errors import InstallError
-from runtime.java.install.installer import Installed, install, remove
+from runtime.java.install.installer import Installed, install, remove, update
 from runtime.java.install.local_archive import LocalArchive
 from runtime.java.install.lock_file import install_locked, lock
 from runtime.java.install.resolver import Repositories
-from runtime.java.install.update import update
 from runtime.java.jvm.errors import JvmError
 from runtime.plugin_kit.errors import KitError, KitUsageError
 

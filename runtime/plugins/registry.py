@@ -89,14 +89,10 @@ BUNDLED: tuple[tuple[str, str, tuple[PluginType, ...]], ...] = (
         "runtime.connectors.spark.source.connector:SparkSourceConnector",
         (PluginType.SOURCE,),
     ),
-    (
-        f"{_K}tools.VerifiableSinkConnector",
-        "runtime.connectors.verifiable.sink:VerifiableSinkConnector",
-        (PluginType.SINK,),
-    ),
+    (f"{_K}tools.VerifiableSinkConnector", "runtime.connectors.verifiable:VerifiableSinkConnector", (PluginType.SINK,)),
     (
         f"{_K}tools.VerifiableSourceConnector",
-        "runtime.connectors.verifiable.source:VerifiableSourceConnector",
+        "runtime.connectors.verifiable:VerifiableSourceConnector",
         (PluginType.SOURCE,),
     ),
     (f"{_K}converters.BooleanConverter", "runtime.converters.numeric:BooleanConverter", _BOTH),

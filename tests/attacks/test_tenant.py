@@ -45,15 +45,7 @@ class Cluster:
         """Creates a connector, and waits until its task is FAILED for the lack of a right; returns its name."""
         name = unique("tenant")
         self.connect.create(name, {"connector.class": kind, "file": str(self.folder / name), **STRINGS, **config})
-
-        def trace() -> bool:
-            tasks = self.connect.status(name)["tasks"]
-            return any(task["state"] == "FAILED" and right in task["trace"] for task in tasks)
-
-        try:
-            wait_until(trace, 60, right)
-        except AssertionError:
-            raise AssertionError(self.connect.status(name)) from None
+        self.connect.wait_failed(name, right)
         return name
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.bench import report
 from tests.support.broker import EmbeddedBroker, unique
 from tests.support.connect import SOURCE, STRINGS, Connect
-from tests.support.engine.spark_cluster import SparkCluster, spark_cluster
+from tests.support.engine.spark_cluster import SparkCluster
 from tests.support.kafka.topic_ends import TopicEnds
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
@@ -56,7 +56,7 @@ def main() -> None:
         broker = EmbeddedBroker(folder / "broker")
         broker.start()
         try:
-            with spark_cluster(folder / "spark") as cluster:
+            with SparkCluster(folder / "spark").started() as cluster:
                 for executors in (1, 2):
                     rate = throughput(folder, broker, cluster, executors, given.lines)
                     found.append(f"| {executors} | {rate:,.0f} records/s | {report.busy()} |")

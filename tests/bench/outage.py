@@ -23,15 +23,13 @@ BEFORE = 60.0  # seconds in which the processor time is measured with all broker
 
 def measure(folder: Path, seconds: float, lines: int, *, java: bool) -> str:
     """A row of the table."""
-    cluster = BrokerCluster(folder / "brokers")
-    cluster.start()
-    try:
-        with pipeline(folder, cluster, java=java, lines=lines) as running:
-            time.sleep(WARM)
-            before = running.cpu(BEFORE)
-            flowing, during = running.outage(cluster.brokers[1], seconds)
-    finally:
-        cluster.stop()
+    with (
+        BrokerCluster(folder / "brokers").started() as cluster,
+        pipeline(folder, cluster, java=java, lines=lines) as running,
+    ):
+        time.sleep(WARM)
+        before = running.cpu(BEFORE)
+        flowing, during = running.outage(cluster.brokers[1], seconds)
     name = "Java Connect" if java else "Headrace"
     cpu = " | ".join(" and ".join(f"{found:.1f}" for found in each) for each in (before, during))
     return f"| {lines} | {name} | {flowing:.1f} | {cpu} |"

@@ -23,7 +23,7 @@ from confluent_kafka import KafkaException
 from tests.soak.feeder import Feeder
 from tests.support.broker import EmbeddedBroker, unique
 from tests.support.connect import SINK, SOURCE, STRINGS, Connect
-from tests.support.engine.spark_cluster import SparkCluster, spark_cluster
+from tests.support.engine.spark_cluster import SparkCluster
 from tests.support.kafka.committed import committed
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
@@ -66,7 +66,7 @@ class ClusterAccount:
 
 def cluster_soak(folder: Path, seconds: float, seed: int) -> ClusterAccount:
     """Kill for this time, then compare all lines."""
-    with EmbeddedBroker(folder / "broker").started() as broker, spark_cluster(folder / "spark") as cluster:
+    with EmbeddedBroker(folder / "broker").started() as broker, SparkCluster(folder / "spark").started() as cluster:
         return _soak(folder, broker, cluster, seconds, random.Random(seed))
 
 

@@ -6,12 +6,13 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from runtime.embedded.broker.broker import Broker, BrokerConfig
 from runtime.embedded.processes.service import wait_ready
 from runtime.java.jvm.java import find_java
 from tests.support.free_ports import free_port
+from tests.support.processes import Startable
 from tests.support.waiting import allowed
 
 
@@ -69,7 +70,7 @@ class KafkaBroker:
             future.result(allowed(20))
 
 
-class EmbeddedBroker(KafkaBroker):
+class EmbeddedBroker(Startable, KafkaBroker):
     """A broker that belongs to one test, which may kill it and restart it on the same port."""
 
     def __init__(self, folder: Path, config: BrokerConfig | None = None) -> None:
@@ -91,15 +92,6 @@ class EmbeddedBroker(KafkaBroker):
         self._broker.start()
         if wait:
             self.wait_ready(timeout)
-
-    @contextmanager
-    def started(self) -> Iterator[Self]:
-        """The broker, which runs until the block ends."""
-        try:
-            self.start()
-            yield self
-        finally:
-            self.stop()
 
     def wait_ready(self, timeout: float = 60.0) -> None:
         wait_ready((self._broker,), allowed(timeout))

@@ -79,6 +79,18 @@ class Connect:
         except AssertionError as e:
             raise AssertionError(f"{e}; now {self.request('GET', f'/connectors/{name}/status')}") from None
 
+    def wait_failed(self, name: str, reason: str) -> None:
+        """Waits until a task is FAILED with this text in its trace."""
+
+        def has_failed() -> bool:
+            tasks = self.status(name)["tasks"]
+            return any(task["state"] == "FAILED" and reason in task["trace"] for task in tasks)
+
+        try:
+            wait_until(has_failed, 60, reason)
+        except AssertionError:
+            raise AssertionError(self.status(name)) from None
+
     def delete_all(self) -> None:
         """Deletes all connectors with their offsets, and the offsets of sources that were deleted before."""
         for name in map(_quoted, self.ask("GET", "/connectors")):

@@ -4,10 +4,32 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 from runtime.embedded.processes.process import ProcessRef
 from tests.support.waiting import wait_until
+
+
+class Startable:
+    """One process or several, which tests start and stop."""
+
+    def start(self) -> None:
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        raise NotImplementedError
+
+    @contextmanager
+    def started(self) -> Iterator[Self]:
+        """The processes run until the block ends."""
+        try:
+            self.start()
+            yield self
+        finally:
+            self.stop()
 
 
 def children(pid: int) -> list[int]:

@@ -1,4 +1,6 @@
-"""What the documentation names exists: paths, tests, links, anchors. Its figures are those of docs/benchmarks.json."""
+"""What the documentation names exists: paths, tests, links, anchors. Its figures are those of docs/benchmarks.json.
+
+Each job of docs/jobs.md, and each row of tests/contract/kips.md, has its test."""
 
 from __future__ import annotations
 
@@ -11,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.bench import figures, report
+from tests.support.console.counted_terminal import documented
 from tui.appearance import themes
 
 ROOT = Path(__file__).parents[2]
@@ -100,3 +103,38 @@ def _anchors(page: Path) -> set[str]:
 
 def _prose(page: Path) -> str:
     return _FENCED.sub("", page.read_text("utf-8"))
+
+
+_COUNTED = re.compile(r'(?:with .*\bjob|\bcheck)\("([^"]+)"')
+JOBS = Path(__file__).parents[1] / "tui" / "terminal" / "jobs"
+
+
+def test_each_number_of_the_page_of_jobs_is_counted() -> None:
+    counted = [name for path in JOBS.glob("test_*.py") for name in _COUNTED.findall(path.read_text("utf-8"))]
+    assert sorted(documented()) == sorted(counted)
+    assert len(counted) == 14
+
+
+KIPS = ROOT / "tests" / "contract" / "kips.md"
+_NAMED = re.compile(r"`([\w/]+\.py)::(\w+)`")
+
+
+def test_every_test_that_the_page_of_kips_names_exists() -> None:
+    named = set(_NAMED.findall(KIPS.read_text()))
+    assert len(named) > 40
+    missing = [f"{file}::{test}" for file, test in sorted(named) if f"def {test}(" not in _text(file)]
+    assert missing == []
+
+
+def test_every_row_of_the_page_of_kips_names_a_test_or_a_reason() -> None:
+    rows = [
+        line for line in KIPS.read_text().splitlines() if line.startswith("| ") and not line.startswith("| requirement")
+    ]
+    bare = [row for row in rows if not row.startswith("| ---") and not _NAMED.search(row) and "not yet:" not in row]
+    assert bare == []
+
+
+def _text(file: str) -> str:
+    """The text of a test file: in a folder below tests/, or anywhere in tests/scenario."""
+    paths = [ROOT / "tests" / file] if "/" in file else ROOT.glob(f"tests/scenario/**/{file}")
+    return "".join(path.read_text("utf-8") for path in paths if path.exists())

@@ -6,9 +6,11 @@ A word counts wherever it is not part of another one, so that `is_answered` has 
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import tokenize
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -111,3 +113,15 @@ def test_replaced_texts_do_not_come_back(half: str) -> None:
         for match in pattern.finditer(file.read_text())
     }
     assert found == set()
+
+
+@pytest.mark.parametrize("half", ["runtime", "tui"])
+def test_public_class_names_are_used_once(half: str) -> None:
+    """See ARCHITECTURE.md."""
+    names = Counter(
+        node.name
+        for file in (ROOT / half).rglob("*.py")
+        for node in ast.parse(file.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, count in names.items() if count > 1] == []

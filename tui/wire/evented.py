@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -10,14 +11,25 @@ from contextlib import contextmanager
 from ssl import SSLError
 from typing import Any
 
+import orjson
+
 from tui.client.calls import ApiCall
 from tui.client.client import EXPANDED_LIST
 from tui.errors import NotFound, refusal
 from tui.wire import limits
 from tui.wire.endpoint import IDLE_SECONDS, Endpoint, body_decoder, decode, encode, stream_patience, tls_context
 from tui.wire.list_decoder import ListDecoder
-from tui.wire.loop_json import loads
 from tui.wire.proxy import proxy_of
+
+
+def loads(text: bytes | str) -> Any:
+    """Decodes JSON; raises ValueError. A list of 1,000 connectors (1 MB) blocks the event loop for 22 ms with json and
+    8 ms with orjson, which however refuses lone surrogates."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return json.loads(text)
+
 
 # Without this httpx imports its command line (click, pygments), which delays the first paint.
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # prevents the import

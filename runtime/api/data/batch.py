@@ -19,7 +19,7 @@ from runtime.api.data.columns import (
     selected,
 )
 from runtime.api.data.record import Headers, SinkRecord, SourceRecord, stamp_of
-from runtime.api.data.topic_column import WithTopics
+from runtime.api.data.record_columns import WithTopics
 
 RecordT = TypeVar("RecordT", SourceRecord, SinkRecord)
 

@@ -13,8 +13,7 @@ from runtime.api.errors import ConfigError
 from runtime.connectors.http.credentials import attempt, credentials_of
 from runtime.connectors.http.failures import EndpointError, MessageScrubber, raise_for_status
 from runtime.connectors.http.settings import EndpointSettings
-from runtime.system.http_client import proxied_client
-from runtime.system.tls_client import verifying_context
+from runtime.system.http_client import proxied_client, verifying_context
 
 if TYPE_CHECKING:
     import httpx

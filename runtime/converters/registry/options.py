@@ -150,7 +150,7 @@ def http_client(given: Mapping[str, str], parsed: Mapping[str, Any]) -> HttpClie
 def tls_context(stores: Mapping[str, str], prefix: str) -> Any:
     """A context with the trust and key store, in any of Java's formats; True without stores. `stores`: by names like
     `truststore.location`. ConfigError names the property, which starts with `prefix`, and the file."""
-    from runtime.system.tls_client import verifying_context
+    from runtime.system.http_client import verifying_context
 
     named = {f"ssl.{name}": value for name, value in stores.items()}
     try:

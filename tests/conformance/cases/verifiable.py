@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from runtime.api.data.schema import INT32_SCHEMA, INT64_SCHEMA
-from runtime.connectors.verifiable.sink import VerifiableSinkConnector
-from runtime.connectors.verifiable.source import VerifiableSourceConnector
+from runtime.connectors.verifiable import VerifiableSinkConnector, VerifiableSourceConnector
 from runtime.plugin_kit import Case, SinkCase, SourceCase
 
 CASES: list[Case] = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,13 +30,6 @@ pytestmark = pytest.mark.soak
 @pytest.fixture(scope="module")
 def connect(module_worker: StartWorker) -> Connect:
     return Connect(module_worker({"offset.flush.interval.ms": "300"}))
-
-
-@pytest.fixture
-def registry() -> Iterator[StubRegistry]:
-    stub = StubRegistry()
-    yield stub
-    stub.close()
 
 
 def lines(connect: Connect, broker: KafkaBroker, folder: Path, converter: dict[str, str]) -> tuple[str, list[str]]:

@@ -48,31 +48,25 @@ class Checks:
 
 
 def test_nothing_of_the_console_ends_while_brokers_restart(tmp_path: Path) -> None:
-    cluster = BrokerCluster(tmp_path / "brokers")
     factors = {f"{kind}.storage.replication.factor": "3" for kind in ("config", "offset", "status")}
-    try:
-        cluster.start()
-        with worker_group(tmp_path / "workers", cluster, factors) as group:
-            worker = group.ours()
-            group.start(worker)
-            topic, source, sink = cluster.create_topic(), unique("source"), unique("sink")
-            (tmp_path / "in").write_text("line\n" * 1000)
-            base = {"tasks.max": "1", **STRINGS}
-            group.connect.create(
-                source, {"connector.class": SOURCE, "file": str(tmp_path / "in"), "topic": topic, **base}
-            )
-            group.connect.create(
-                sink, {"connector.class": SINK, "file": str(tmp_path / "out"), "topics": topic, **base}
-            )
-            group.wait_running([source, sink], 120)
-            console = Console(worker.url, tmp_path)
-            console(f"set-context c --cluster={worker.url} --bootstrap-servers={cluster.bootstrap}")
-            rules = tmp_path / "headrace" / "config.toml"
-            rules.write_text('[[rules]]\nwhen = "failed"\nname = "failed"\nconnectors = "*"\n')
-            _restart(cluster, console, source, sink)
-            assert console.in_context("c", f"check {source} {sink} -c failed").code == OK
-    finally:
-        cluster.stop()
+    with (
+        BrokerCluster(tmp_path / "brokers").started() as cluster,
+        worker_group(tmp_path / "workers", cluster, factors) as group,
+    ):
+        worker = group.ours()
+        group.start(worker)
+        topic, source, sink = cluster.create_topic(), unique("source"), unique("sink")
+        (tmp_path / "in").write_text("line\n" * 1000)
+        base = {"tasks.max": "1", **STRINGS}
+        group.connect.create(source, {"connector.class": SOURCE, "file": str(tmp_path / "in"), "topic": topic, **base})
+        group.connect.create(sink, {"connector.class": SINK, "file": str(tmp_path / "out"), "topics": topic, **base})
+        group.wait_running([source, sink], 120)
+        console = Console(worker.url, tmp_path)
+        console(f"set-context c --cluster={worker.url} --bootstrap-servers={cluster.bootstrap}")
+        rules = tmp_path / "headrace" / "config.toml"
+        rules.write_text('[[rules]]\nwhen = "failed"\nname = "failed"\nconnectors = "*"\n')
+        _restart(cluster, console, source, sink)
+        assert console.in_context("c", f"check {source} {sink} -c failed").code == OK
 
 
 def _restart(cluster: BrokerCluster, console: Console, source: str, sink: str) -> None:

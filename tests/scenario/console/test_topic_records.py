@@ -70,9 +70,8 @@ def test_pages_in_both_directions_cover_each_record_once(broker: KafkaBroker, re
     assert numbers(reader.older(topic, ReadLimits(5), joined.starts)) == list(range(55, 60))
 
 
-def test_gaps_of_transactions_are_skipped(broker: KafkaBroker, reader: TopicReader) -> None:
+def test_gaps_of_transactions_are_skipped(broker: KafkaBroker, topic: str, reader: TopicReader) -> None:
     """Markers of transactions take offsets without records; aborted records are hidden only with `committed`."""
-    topic = broker.create_topic()
     producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": unique("id")})
     producer.init_transactions(30)
     for number in range(12):
@@ -111,8 +110,7 @@ def test_limits_of_a_page(broker: KafkaBroker, reader: TopicReader) -> None:
     assert seen == 12
 
 
-def test_reading_leaves_no_trace(broker: KafkaBroker, reader: TopicReader) -> None:
-    topic = broker.create_topic()
+def test_reading_leaves_no_trace(broker: KafkaBroker, topic: str, reader: TopicReader) -> None:
     write(broker, topic, 3, 1)
     assert numbers(reader.older(topic, ReadLimits(2))) == [1, 2]
     missing = unique("missing")

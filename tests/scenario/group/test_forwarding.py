@@ -182,10 +182,9 @@ def _has_stack(worker: WorkerProcess, name: str) -> bool:
 
 
 def test_events_of_either_worker_cover_the_group(
-    pair: tuple[WorkerProcess, WorkerProcess], group: WorkerGroup, broker: KafkaBroker, tmp_path: Path
+    pair: tuple[WorkerProcess, WorkerProcess], group: WorkerGroup, topic: str, tmp_path: Path
 ) -> None:
     followers = [Follower(worker.url) for worker in pair]
-    topic = broker.create_topic()
     names = []
     for _ in range(6):
         names.append(unique("c"))

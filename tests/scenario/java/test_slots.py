@@ -40,22 +40,19 @@ def slots(broker: KafkaBroker) -> Iterator[JavaSlots]:
         rig.close()
 
 
-@pytest.fixture
-def tasks(slots: JavaSlots) -> Iterator[list[str]]:
-    """Names of tasks that are stopped after the test."""
-    names: list[str] = []
-    yield names
-    for name in names:
-        if TaskId(name, 0) in slots.specs:
-            slots.stop(name)
+@pytest.fixture(autouse=True)
+def stopped(slots: JavaSlots) -> Iterator[None]:
+    """Tasks end with their test."""
+    yield
+    for task in list(slots.specs):
+        slots.stop(task.connector)
 
 
 @pytest.fixture
-def neighbour(slots: JavaSlots, tasks: list[str], broker: KafkaBroker, tmp_path: Path) -> Iterator[str]:
+def neighbour(slots: JavaSlots, broker: KafkaBroker, tmp_path: Path) -> Iterator[str]:
     """A Python task in the same slot, which nothing may disturb."""
     (tmp_path / "neighbour").write_text("line\n")
     name = slots.start(file_source(broker, tmp_path / "neighbour", broker.create_topic()))
-    tasks.append(name)
     pid = slots.slot(name).pid
     yield name
     assert slots.epoch(name) == 1
@@ -78,7 +75,7 @@ def _lines(file: Path) -> list[str]:
 
 
 def test_only_java_tasks_need_a_jvm_and_they_share_it(
-    slots: JavaSlots, neighbour: str, tasks: list[str], broker: KafkaBroker, tmp_path: Path
+    slots: JavaSlots, neighbour: str, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     """Everything that is in transit when the JVM is killed arrives."""
     before = slots.jvms()
@@ -87,14 +84,14 @@ def test_only_java_tasks_need_a_jvm_and_they_share_it(
     read.write_text("".join(f"{line}\n" for line in lines[:30_000]))
     source = file_source(broker, read, topic, task_class=file_task("Source"), config={"batch.size": "500"})
     sink = file_sink(broker, written, topic, task_class=file_task("Sink"))
-    tasks += [slots.start(source), slots.start(sink)]
+    names = [slots.start(source), slots.start(sink)]
     jvm = slots.jvm(source.connector)
     assert not before
     assert slots.jvm(sink.connector) == jvm
     assert slots.jvms() == {jvm: slots.slot(neighbour).pid}
     wait_until(lambda: count(broker.bootstrap, topic) > 3_000)
     os.kill(jvm, signal.SIGKILL)
-    for name in tasks[1:]:
+    for name in names:
         slots.wait_restarted(name)
         assert slots.lost(name) == ["The task host JVM has ended by SIGKILL"]
     with read.open("a") as file:
@@ -105,12 +102,10 @@ def test_only_java_tasks_need_a_jvm_and_they_share_it(
     assert group_offsets(broker, sink) == {(topic, 0): count(broker.bootstrap, topic)}
 
 
-def test_a_jvm_ends_with_its_slot(slots: JavaSlots, tasks: list[str], broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_jvm_ends_with_its_slot(slots: JavaSlots, broker: KafkaBroker, topic: str, tmp_path: Path) -> None:
     """Also if both are frozen before, so that neither can do anything about it."""
-    topic = broker.create_topic()
     spec = _order_sink(broker, tmp_path / "out", topic)
     name = slots.start(replace(spec, consumer={**spec.consumer, "session.timeout.ms": 6000}))
-    tasks.append(name)
     jvm, slot = slots.jvm(name), slots.slot(name).pid
     freeze(jvm)
     freeze(slot)
@@ -124,14 +119,12 @@ def test_a_jvm_ends_with_its_slot(slots: JavaSlots, tasks: list[str], broker: Ka
 @pytest.mark.soak
 @pytest.mark.parametrize("frozen", ["slot", "jvm"])
 def test_a_plugin_writes_nothing_after_the_lease(
-    frozen: str, slots: JavaSlots, tasks: list[str], broker: KafkaBroker, tmp_path: Path
+    frozen: str, slots: JavaSlots, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
     """A put() that never returns, while the process above it or its own is frozen before the lease ends."""
-    topic = broker.create_topic()
     broker.produce(topic, b"!tick")
     spec = _order_sink(broker, tmp_path / "out", topic)
     name = slots.start(replace(spec, consumer={**spec.consumer, "session.timeout.ms": 6000}))
-    tasks.append(name)
     wait_until(lambda: len(_lines(tmp_path / "out")) > 10)
     jvm, slot = slots.jvm(name), slots.slot(name).pid
     slots.lease = 0.0
@@ -151,14 +144,13 @@ def test_a_plugin_writes_nothing_after_the_lease(
 
 @pytest.mark.parametrize("order", ["!exit", "!memory"])
 def test_a_plugin_that_ends_its_jvm_costs_no_record(
-    order: str, slots: JavaSlots, neighbour: str, tasks: list[str], broker: KafkaBroker, tmp_path: Path
+    order: str, slots: JavaSlots, neighbour: str, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     topic, marker = broker.create_topic(), tmp_path / "marker"
     values = [f"value {number}" for number in range(2_000)]
     values[1_000] = f"{order} {marker}"
     broker.produce(topic, *(value.encode() for value in values))
     name = slots.start(_order_sink(broker, tmp_path / "out", topic))
-    tasks.append(name)
     wait_until(lambda: set(_lines(tmp_path / "out")) == set(values), 60)
     (reason,) = slots.lost(name)
     if order == "!exit":
@@ -171,16 +163,14 @@ def test_a_plugin_that_ends_its_jvm_costs_no_record(
 def test_a_plugin_that_always_ends_its_jvm_fails(
     slots: JavaSlots,
     neighbour: str,
-    tasks: list[str],
     broker: KafkaBroker,
+    topic: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(suspects, "_FIRST_REST", 0.1)
-    topic = broker.create_topic()
     broker.produce(topic, b"good", b"!exit")
     name = slots.start(_order_sink(broker, tmp_path / "out", topic), wait=False)
-    tasks.append(name)
     wait_until(lambda: State.FAILED in slots.states(name), 60)
     assert "has ended 5 times in a row while only this task used it" in slots.heard.trace(TaskId(name, 0))
     assert "with code 7" in slots.heard.trace(TaskId(name, 0))
@@ -188,20 +178,17 @@ def test_a_plugin_that_always_ends_its_jvm_fails(
 
 
 def test_a_put_that_hangs_has_a_java_stack_and_is_interrupted_when_the_task_is_revoked(
-    slots: JavaSlots, neighbour: str, tasks: list[str], broker: KafkaBroker, tmp_path: Path
+    slots: JavaSlots, neighbour: str, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    topic = broker.create_topic()
     broker.produce(topic, b"!hang")
     other = slots.start(_order_sink(broker, tmp_path / "other", broker.create_topic()))
     name = slots.start(_order_sink(broker, tmp_path / "out", topic))
-    tasks += [other, name]
     jvm = slots.jvm(name)
     wait_until(lambda: "slots.Orders.obey" in slots.stack(name).stack)
     found = slots.stack(name)
     assert found.call == "put"
     assert "In Java:\n\tat java.base" in found.stack
     assert "\tat slots.OrderSink.put" in found.stack
-    tasks.remove(name)
     assert not slots.stop(name, graceful=0.5)
     wait_until(lambda: TaskId(name, 0) not in slots.slot(neighbour).tasks, 10)
     assert slots.jvm(other) == jvm
@@ -209,18 +196,16 @@ def test_a_put_that_hangs_has_a_java_stack_and_is_interrupted_when_the_task_is_r
 
 
 def test_a_plugin_that_ignores_interrupts_costs_the_jvm_when_the_other_tasks_have_moved(
-    slots: JavaSlots, neighbour: str, tasks: list[str], broker: KafkaBroker, tmp_path: Path
+    slots: JavaSlots, neighbour: str, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     topic, quiet = broker.create_topic(), broker.create_topic()
     broker.produce(topic, b"!deaf")
     broker.produce(quiet, b"one")
     other = slots.start(_order_sink(broker, tmp_path / "other", quiet, flush_interval=60.0))
     name = slots.start(_order_sink(broker, tmp_path / "out", topic))
-    tasks += [other, name]
     wait_until(lambda: _lines(tmp_path / "other") == ["one"])
     jvm = slots.jvm(name)
     wait_until(lambda: "slots.Orders.obey" in slots.stack(name).stack)
-    tasks.remove(name)
     assert not slots.stop(name, graceful=0.5)
     slots.wait_restarted(other)
     (reason,) = slots.lost(other)
@@ -234,11 +219,9 @@ def test_a_plugin_that_ignores_interrupts_costs_the_jvm_when_the_other_tasks_hav
 
 @pytest.mark.soak
 def test_a_jvm_that_is_frozen_is_replaced(
-    slots: JavaSlots, neighbour: str, tasks: list[str], broker: KafkaBroker, tmp_path: Path
+    slots: JavaSlots, neighbour: str, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    topic = broker.create_topic()
     name = slots.start(_order_sink(broker, tmp_path / "out", topic))
-    tasks.append(name)
     jvm = slots.jvm(name)
     freeze(jvm)
     broker.produce(topic, b"one")
@@ -250,13 +233,12 @@ def test_a_jvm_that_is_frozen_is_replaced(
 
 @pytest.mark.parametrize("kind", ["transformation", "converter"])
 def test_java_plugins_of_a_python_task_are_never_the_reason_to_skip_a_record(
-    kind: str, slots: JavaSlots, neighbour: str, tasks: list[str], broker: KafkaBroker, tmp_path: Path
+    kind: str, slots: JavaSlots, neighbour: str, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
     """The JVM ends in a transformation or converter, while errors are tolerated."""
     lines, marker = [f"line {number}" for number in range(3_000)], tmp_path / "marker"
     lines[1_500] = f"!exit {marker}"
     (tmp_path / "in").write_text("".join(f"{line}\n" for line in lines))
-    topic = broker.create_topic()
     spec = file_source(broker, tmp_path / "in", topic, config={"errors.tolerance": "all"})
     if kind == "transformation":
         config = {**spec.config, "transforms": "t", "transforms.t.type": "slots.OrderStep"}
@@ -265,14 +247,11 @@ def test_java_plugins_of_a_python_task_are_never_the_reason_to_skip_a_record(
         target = {"value.converter": order_plugin("OrderConverter")}
         spec = replace(spec, value_converter=ConverterSpec("slots.OrderConverter"), targets=target)
     name = slots.start(spec)
-    tasks.append(name)
     wait_until(lambda: marker.exists() and slots.epoch(name) == 2, 60)
     wait_until(lambda: {m.value().decode() for m in messages(broker, topic)} == set(lines), 60)
 
 
-def test_dead_letters_name_the_java_class(
-    slots: JavaSlots, tasks: list[str], broker: KafkaBroker, tmp_path: Path
-) -> None:
+def test_dead_letters_name_the_java_class(slots: JavaSlots, broker: KafkaBroker, tmp_path: Path) -> None:
     topic, letters = broker.create_topic(), broker.create_topic()
     broker.produce(topic, b"one", b"?", b"two")
     spec = _order_sink(
@@ -283,7 +262,7 @@ def test_dead_letters_name_the_java_class(
         producer={"bootstrap.servers": broker.bootstrap},
         admin={"bootstrap.servers": broker.bootstrap},
     )
-    tasks.append(slots.start(spec))
+    slots.start(spec)
     wait_until(lambda: _lines(tmp_path / "out") == ["one", "two"])
     (letter,) = wait_until(lambda: messages(broker, letters))
     headers = {name.rpartition(".")[2]: (value or b"").decode() for name, value in letter.headers()}
@@ -293,11 +272,9 @@ def test_dead_letters_name_the_java_class(
 
 
 def test_levels_of_java_loggers_change_at_run_time_and_lines_carry_the_task(
-    slots: JavaSlots, tasks: list[str], broker: KafkaBroker, tmp_path: Path
+    slots: JavaSlots, broker: KafkaBroker, topic: str, tmp_path: Path
 ) -> None:
-    topic = broker.create_topic()
     name = slots.start(_order_sink(broker, tmp_path / "out", topic))
-    tasks.append(name)
     slots.set_levels({"slots.OrderSink": "DEBUG"})
     try:
         broker.produce(topic, b"one")
@@ -306,14 +283,11 @@ def test_levels_of_java_loggers_change_at_run_time_and_lines_carry_the_task(
         slots.set_levels({"slots.OrderSink": "INFO"})
 
 
-def test_a_java_source_pauses_and_resumes(
-    slots: JavaSlots, tasks: list[str], broker: KafkaBroker, tmp_path: Path
-) -> None:
+def test_a_java_source_pauses_and_resumes(slots: JavaSlots, broker: KafkaBroker, tmp_path: Path) -> None:
     read, topic = tmp_path / "in", broker.create_topic()
     read.write_text("one\n")
     spec = file_source(broker, read, topic, task_class=file_task("Source"))
     name = slots.start(spec)
-    tasks.append(name)
     wait_until(lambda: count(broker.bootstrap, topic) == 1)
     slots.pause(name, True)
     wait_until(lambda: slots.states(name)[-1] is State.PAUSED)
@@ -325,14 +299,13 @@ def test_a_java_source_pauses_and_resumes(
 
 
 def test_a_java_source_keeps_its_rate_limit_without_bursts(
-    slots: JavaSlots, tasks: list[str], broker: KafkaBroker, tmp_path: Path
+    slots: JavaSlots, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     """All lines are one poll of Kafka's file source."""
     read, topic, limit = tmp_path / "in", broker.create_topic(message_timestamp_type="LogAppendTime"), 200
     read.write_text("".join(f"line {n}\n" for n in range(1_000)))
     spec = file_source(broker, read, topic, task_class=file_task("Source"), limit=RateLimit(records=limit))
     name = slots.start(spec)
-    tasks.append(name)
     wait_until(lambda: count(broker.bootstrap, topic) >= 2 * limit)
     slots.stop(name)
     sent = [message.timestamp()[1] for message in messages(broker, topic)]
@@ -341,7 +314,7 @@ def test_a_java_source_keeps_its_rate_limit_without_bursts(
 
 
 def test_a_java_source_defines_its_transactions_with_exactly_once(
-    slots: JavaSlots, tasks: list[str], broker: KafkaBroker, tmp_path: Path
+    slots: JavaSlots, broker: KafkaBroker, tmp_path: Path
 ) -> None:
     """Also if its JVM is killed meanwhile."""
     topic, transactional = broker.create_topic(), unique("java-tx")
@@ -353,7 +326,6 @@ def test_a_java_source_defines_its_transactions_with_exactly_once(
         transaction_boundary="connector",
     )
     name = slots.start(spec)
-    tasks.append(name)
     wait_until(lambda: committed_end(broker.bootstrap, topic) >= 100)
     os.kill(slots.jvm(name), signal.SIGKILL)
     slots.wait_restarted(name)

@@ -34,13 +34,12 @@ def _properties(folder: Path, apache: bool) -> dict[str, str]:
     return {**EXACTLY_ONCE, **worker_plugins(folder / "calls", extension=apache)}
 
 
-def test_config_provider_and_policy(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_config_provider_and_policy(broker: KafkaBroker, topic: str, tmp_path: Path) -> None:
     """How often they are asked depends on the worker; what they are asked does not."""
     folders = (tmp_path / "apache", tmp_path / "ours")
     for folder in folders:
         folder.mkdir()
     responses = []
-    topic = broker.create_topic()
     with workers(broker.bootstrap, folders, _properties) as sides:
         for side in sides:
             responses.append([_validated(side, name, topic) for name in _CONFIGS])

@@ -65,8 +65,7 @@ def test_create_connector_with_initial_state_and_initial_offsets_in_distributed_
     assert topics.values(broker.bootstrap, topic, 1) == [b"two"]
 
 
-def test_possible_success_is_worded_as_in_the_kip(connect: Connect, broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_possible_success_is_worded_as_in_the_kip(connect: Connect, broker: KafkaBroker, topic: str) -> None:
     status, answer = _post(connect, "c", _counting(topic), [_entry({"counter": topic}, {"n": 7})])
     assert (status, answer["initial_offsets_response"]) == (200, POSSIBLE)
     assert topics.values(broker.bootstrap, topic, 1) == [b"7"]
@@ -85,8 +84,7 @@ def test_initial_offsets_of_a_sink(connect: Connect, broker: KafkaBroker, tmp_pa
     assert "step 'validate offsets'" in answer["message"]
 
 
-def test_earlier_offsets_of_the_same_name_are_removed(connect: Connect, broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_earlier_offsets_of_the_same_name_are_removed(connect: Connect, topic: str) -> None:
     many = [_entry({"counter": c}, {"n": 2}) for c in ("a", "b", "c")]
     assert _post(connect, "c", _counting(topic), many, initial_state="STOPPED")[0] == 200
     connect.ask("DELETE", "/connectors/c")
@@ -105,8 +103,7 @@ def test_a_wrong_format_is_refused_with_400(connect: Connect, broker: KafkaBroke
     assert "c" not in connect.ask("GET", "/connectors")
 
 
-def test_failed_creations_name_their_step_and_leave_nothing_behind(connect: Connect, broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_failed_creations_name_their_step_and_leave_nothing_behind(connect: Connect, topic: str) -> None:
     entry = _entry({"counter": topic}, {"n": 3})
     status, answer = _post(connect, "c", {**_counting(topic), "tasks.max": "none"}, [entry])
     assert status == 400
@@ -181,8 +178,7 @@ def test_put_config_refuses_initial_offsets(connect: Connect) -> None:
     assert "POST /connectors" in answer["message"]
 
 
-def test_deleting_with_offsets(connect: Connect, broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_deleting_with_offsets(connect: Connect, topic: str) -> None:
     connect.create("c", _counting(topic))
     connect.wait("c", "RUNNING", ["RUNNING"])
     wait_until(lambda: connect.offsets("c"))
@@ -194,8 +190,7 @@ def test_deleting_with_offsets(connect: Connect, broker: KafkaBroker) -> None:
     assert connect.request("DELETE", "/connectors/none?offsets=true")[0] == 404
 
 
-def test_a_connector_that_refuses_is_not_deleted_and_continues(connect: Connect, broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_a_connector_that_refuses_is_not_deleted_and_continues(connect: Connect, topic: str) -> None:
     connect.create("c", _counting(topic, "FixedOffsetsConnector"))
     connect.wait("c", "RUNNING", ["RUNNING"])
     wait_until(lambda: connect.offsets("c"))

@@ -139,8 +139,7 @@ def test_offsets_that_fail_the_connectors_own_validation_are_refused(connect: Co
     assert connect.ask("GET", f"/connectors/{name}/offsets/history") == {"history": []}
 
 
-def test_tasks_read_the_altered_offsets(connect: Connect, broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_tasks_read_the_altered_offsets(connect: Connect, broker: KafkaBroker, topic: str) -> None:
     name = new_source(connect, "CountingConnector", topic=topic)
     patch(connect, name, ({"counter": topic}, {"n": 41}))
     connect.put(name, "resume")

@@ -106,11 +106,10 @@ def sink() -> Iterator[JavaSinkTask]:
     task.stop()
 
 
-def test_lines_of_a_file_pass_through_javas_file_connectors(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_lines_of_a_file_pass_through_javas_file_connectors(broker: KafkaBroker, topic: str, tmp_path: Path) -> None:
     lines = [f"{number} ä" for number in range(20_000)]
     read, written = tmp_path / "in.txt", tmp_path / "out.txt"
     read.write_text("".join(f"{line}\n" for line in lines))
-    topic = broker.create_topic()
     spec = file_source(broker, read, topic, task_class="tests.support.java.host:FileSource")
     source = RunningTask(spec)
     wait_until(lambda: count(broker.bootstrap, topic) >= len(lines), 60)
@@ -126,10 +125,9 @@ def test_lines_of_a_file_pass_through_javas_file_connectors(broker: KafkaBroker,
     assert group_offsets(broker, target) == {(topic, 0): len(lines)}
 
 
-def test_a_task_whose_jvm_is_killed_is_handed_out_again(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_a_task_whose_jvm_is_killed_is_handed_out_again(broker: KafkaBroker, topic: str, tmp_path: Path) -> None:
     read = tmp_path / "in.txt"
     read.write_text("line\n")
-    topic = broker.create_topic()
     running = RunningTask(file_source(broker, read, topic, task_class="tests.support.java.host:FileSource"))
     wait_until(lambda: count(broker.bootstrap, topic) == 1, 60)
     pid = shared_host().pid

@@ -19,9 +19,9 @@ from runtime.engine.worker.supervisor import SparkEngine
 from runtime.model.states import State, TaskId
 from tests.support.engine.engine_recorder import Recorder, task_spec
 from tests.support.engine.engine_rig import RUNNER, EngineRig
-from tests.support.engine.spark_cluster import SparkCluster, spark_cluster
+from tests.support.engine.spark_cluster import SparkCluster
 from tests.support.processes import alive
-from tests.support.servers.tcp_proxy import TcpProxy
+from tests.support.servers.forwarder import Forwarder
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
@@ -32,10 +32,12 @@ TTL = 3.0
 class ClusterRig(EngineRig):
     """An engine with two slots on two executors, behind a network that can be cut."""
 
+    network: Forwarder
+
     def __init__(self, cluster: SparkCluster) -> None:
         self.heard = Recorder()
         self.lease = float("inf")
-        self.cluster, self.network = cluster, TcpProxy()
+        self.cluster = cluster
         properties = {**cluster.properties, "spark.executor.cores": "1", "spark.cores.max": "2"}
         settings = EngineSettings(slots=2, spark_conf=properties, lease_ttl=TTL, runner=RUNNER, stuck_after=1.0)
         self.engine = SparkEngine(settings, self.heard, lambda: self.lease)
@@ -66,13 +68,14 @@ def _is_stopped(pid: int) -> bool:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[ClusterRig]:
-    with spark_cluster(tmp_path_factory.mktemp("spark")) as cluster, pytest.MonkeyPatch.context() as patch:
+    with SparkCluster(tmp_path_factory.mktemp("spark")).started() as cluster, pytest.MonkeyPatch.context() as patch:
         rig = ClusterRig(cluster)
         start = RemoteServer.start
 
         async def behind_proxy(*arguments: object) -> RemoteAccess:
             access = await start(*arguments)  # type: ignore[arg-type] # those of start()
-            await rig.network.start(access.host, access.port)
+            rig.network = Forwarder(f"http://{access.host}:{access.port}")
+            await rig.network.revive()
             return replace(access, port=rig.network.port)
 
         patch.setattr(RemoteServer, "start", behind_proxy)
@@ -81,7 +84,7 @@ async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clus
             yield rig
         finally:
             await rig.engine.close(1.0)
-            rig.network.close()
+            rig.network.die()
 
 
 @pytest_asyncio.fixture(loop_scope="module")

@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from tests.support.broker import EmbeddedBroker, unique
 from tests.support.connect import JSON_VALUES, SINK, SOURCE, STRING, STRINGS, Connect
-from tests.support.engine.spark_cluster import SparkCluster, spark_cluster
+from tests.support.engine.spark_cluster import SparkCluster
 from tests.support.java.connectors import FILE, PREFER_FILE, plugin_path
 from tests.support.processes import children
 from tests.support.tasks.pipeline import records
@@ -64,7 +64,7 @@ def _open_files(pid: int) -> list[str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("cluster")
-    with EmbeddedBroker(folder / "broker").started() as broker, spark_cluster(folder / "spark") as cluster:
+    with EmbeddedBroker(folder / "broker").started() as broker, SparkCluster(folder / "spark").started() as cluster:
         site = Site(folder, broker, cluster)
         site.worker.start(120)
         try:

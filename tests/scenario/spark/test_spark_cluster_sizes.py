@@ -15,7 +15,7 @@ from runtime.model.executor_size import ExecutorSize
 from runtime.model.states import State
 from tests.support.engine.engine_recorder import Recorder, task_spec
 from tests.support.engine.engine_rig import RUNNER, EngineRig
-from tests.support.engine.spark_cluster import SparkCluster, spark_cluster
+from tests.support.engine.spark_cluster import SparkCluster
 from tests.support.processes import command_line
 from tests.support.waiting import until
 
@@ -39,7 +39,7 @@ class DynamicRig(EngineRig):
 
 @pytest_asyncio.fixture
 async def rig(tmp_path: Path) -> AsyncIterator[DynamicRig]:
-    with spark_cluster(tmp_path / "spark") as cluster:
+    with SparkCluster(tmp_path / "spark").started() as cluster:
         rig = DynamicRig(cluster)
         await rig.engine.start()
         try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import urllib.request
-from collections.abc import Iterator
 from decimal import Decimal
 from io import BytesIO
 from operator import itemgetter
@@ -36,13 +35,6 @@ ORDER: dict[str, Any] = {
 LATER = {**ORDER, "fields": [*ORDER["fields"], {"name": "note", "type": ["null", "string"], "default": None}]}
 AT = dt.datetime(2026, 1, 2, 3, 4, 5, 678000, dt.UTC)
 ROW = {"id": 1, "price": Decimal("1.50"), "at": AT, "tags": ["a", "b"], "place": {"city": "Bern"}}
-
-
-@pytest.fixture
-def registry() -> Iterator[StubRegistry]:
-    stub = StubRegistry()
-    yield stub
-    stub.close()
 
 
 def _avro(number: int, schema: Any, row: dict[str, Any]) -> bytes:

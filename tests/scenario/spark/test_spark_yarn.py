@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import SINK, SOURCE, STRINGS, Connect
-from tests.support.engine.yarn_cluster import YarnCluster, yarn_cluster
+from tests.support.engine.yarn_cluster import YarnCluster
 from tests.support.waiting import wait_until
 from tests.support.workers import our_worker
 
@@ -23,7 +23,7 @@ LINES = 5_000
 def test_records_move_from_a_file_to_a_file_although_containers_are_killed(
     tmp_path: Path, broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with yarn_cluster(tmp_path / "yarn") as cluster:
+    with YarnCluster(tmp_path / "yarn").started() as cluster:
         monkeypatch.setenv("HADOOP_CONF_DIR", str(cluster.conf_folder))
         own = {"headrace.slots": "2", "exactly.once.source.support": "enabled"}
         worker = our_worker(tmp_path, broker.bootstrap, {**cluster.properties, **own})

@@ -29,12 +29,9 @@ REAUTHENTICATION = 10_000
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
-    broker = SecuredBroker(tmp_path_factory.mktemp("secured"), {"connections.max.reauth.ms": REAUTHENTICATION})
-    try:
-        broker.start()
+    settings = {"connections.max.reauth.ms": REAUTHENTICATION}
+    with SecuredBroker(tmp_path_factory.mktemp("secured"), settings).started() as broker:
         yield broker
-    finally:
-        broker.stop()
 
 
 @pytest.fixture(scope="module")

@@ -22,12 +22,8 @@ MOST_CPU = 5.0  # % of a core for each worker with its processes, beyond what it
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[BrokerCluster]:
-    found = BrokerCluster(tmp_path / "brokers")
-    try:
-        found.start()
+    with BrokerCluster(tmp_path / "brokers").started() as found:
         yield found
-    finally:
-        found.stop()
 
 
 def test_one_of_three_brokers_dies(cluster: BrokerCluster, tmp_path: Path) -> None:

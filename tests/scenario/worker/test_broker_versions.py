@@ -15,12 +15,8 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def earlier(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EarlierBroker]:
-    broker = EarlierBroker(tmp_path_factory.mktemp("broker"), request.param)
-    try:
-        broker.start()
+    with EarlierBroker(tmp_path_factory.mktemp("broker"), request.param).started() as broker:
         yield broker
-    finally:
-        broker.stop()
 
 
 @pytest.mark.parametrize("exactly_once", ["disabled", "enabled"])

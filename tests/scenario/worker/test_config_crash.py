@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.broker import KafkaBroker, unique
+from tests.support.broker import unique
 from tests.support.clusters import config_write_crasher
 from tests.support.connect import SINK, STRINGS, Connect
 from tests.support.waiting import wait_until
@@ -64,10 +64,7 @@ def shown(connect: Connect, name: str) -> tuple[str, int]:
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_a_connector_is_in_its_old_or_its_requested_state(
-    crashing: CrashingWorker, broker: KafkaBroker, tmp_path: Path
-) -> None:
-    topic = broker.create_topic()
+def test_a_connector_is_in_its_old_or_its_requested_state(crashing: CrashingWorker, topic: str, tmp_path: Path) -> None:
     base: Config = {"connector.class": SINK, "topics": topic, "file": str(tmp_path / "o"), "tasks.max": "2", **STRINGS}
     wide: Config = {**base, "tasks.max": "3"}
     connect = crashing.again()

@@ -55,12 +55,8 @@ TOPIC_RIGHTS = ("CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
-    broker = SecuredBroker(tmp_path_factory.mktemp("secured"))
-    try:
-        broker.start()
+    with SecuredBroker(tmp_path_factory.mktemp("secured")).started() as broker:
         yield broker
-    finally:
-        broker.stop()
 
 
 def topic_rights(prefix: str, *without: str) -> list[Right]:

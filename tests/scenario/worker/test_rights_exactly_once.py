@@ -61,15 +61,6 @@ class Cluster:
         self.connect.create(name, config)
         return topic
 
-    def failed(self, name: str, right: str) -> None:
-        """Waits until the task of a source is FAILED for the lack of a right."""
-
-        def trace() -> bool:
-            tasks = self.connect.status(name)["tasks"]
-            return any(task["state"] == "FAILED" and right in task["trace"] for task in tasks)
-
-        wait_until(trace, 60, right)
-
     def grant(self, name: str, kind: str, resource: str, operation: str) -> None:
         """Grants a right to connectors, and restarts the task."""
         self.broker.grant([(kind, resource, operation)], CONNECTOR)
@@ -125,9 +116,9 @@ def test_a_source_needs_its_transactional_ids_and_the_offset_topic_of_the_worker
     task = f"{cluster.group}-{name}-0"
     cluster.source(name)
     for operation in ("DESCRIBE", "WRITE"):
-        cluster.failed(name, f"User:connector is not authorized to {operation} transactional id {task}")
+        cluster.connect.wait_failed(name, f"User:connector is not authorized to {operation} transactional id {task}")
         cluster.grant(name, "TRANSACTIONAL_ID", task, operation)
-    cluster.failed(name, f"WRITE on topic {cluster.offsets_topic} is not granted to User:connector")
+    cluster.connect.wait_failed(name, f"WRITE on topic {cluster.offsets_topic} is not granted to User:connector")
     cluster.grant(name, "TOPIC", cluster.offsets_topic, "WRITE")
     cluster.runs(name)
 
@@ -140,9 +131,9 @@ def test_a_source_needs_its_own_offset_topic(cluster: Cluster) -> None:
     )
     cluster.source(name, **{"offsets.storage.topic": own})
     for operation in ("CREATE", "DESCRIBE", "READ"):
-        cluster.failed(name, f"User:connector is not authorized to {operation} topic {own}")
+        cluster.connect.wait_failed(name, f"User:connector is not authorized to {operation} topic {own}")
         cluster.grant(name, "TOPIC", own, operation)
-    cluster.failed(name, f"WRITE on topic {own} is not granted to User:connector")
+    cluster.connect.wait_failed(name, f"WRITE on topic {own} is not granted to User:connector")
     cluster.grant(name, "TOPIC", own, "WRITE")
     cluster.runs(name)
 

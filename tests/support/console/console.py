@@ -82,11 +82,19 @@ async def console(url: str, width: int = 80, height: int = 24, **profile: Any) -
         yield Console(app, pilot)
 
 
-async def detach_store(seen: Console) -> None:
-    """Waits until the console has found that there is no cluster, then stops the updates of its store."""
-    await seen.until(lambda: seen.home.services and seen.home.is_stale)
-    assert seen.home.services is not None
-    seen.home.services.connection.store._publisher._subscribers.clear()
+@asynccontextmanager
+async def detached_console(
+    *connectors: Connector, width: int = 80, height: int = 24, **profile: Any
+) -> AsyncIterator[Console]:
+    """The console without a cluster, once it has noticed that there is none: only the test updates it. It shows these
+    connectors, if any."""
+    async with console(NO_CLUSTER, width, height, **profile) as seen:
+        await seen.until(lambda: seen.home.services and seen.home.is_stale)
+        assert seen.home.services is not None
+        seen.home.services.connection.store._publisher._subscribers.clear()
+        if connectors:
+            update(seen, *connectors)
+        yield seen
 
 
 def update(seen: Console, *some: Connector) -> None:

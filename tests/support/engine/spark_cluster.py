@@ -6,8 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyspark
@@ -16,7 +15,7 @@ from runtime.embedded.processes import ports
 from runtime.embedded.processes.process import spawn
 from tests.support.engine.engine_rig import ROOT
 from tests.support.free_ports import free_port
-from tests.support.processes import alive, children, command_line
+from tests.support.processes import Startable, alive, children, command_line
 from tests.support.waiting import wait_until
 
 CORES = 2
@@ -32,7 +31,7 @@ _DAEMON = "pyspark.daemon"
 _QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 
 
-class SparkCluster:
+class SparkCluster(Startable):
     """Executors belong to the workers, and end with the application or with their worker."""
 
     def __init__(self, folder: Path, workers: int = 2) -> None:
@@ -122,14 +121,3 @@ class SparkCluster:
         return spawn(
             [*command, "--host", ports.HOST, "--webui-port", "0", *arguments], self._folder / f"{name}.log", env
         )
-
-
-@contextmanager
-def spark_cluster(folder: Path) -> Iterator[SparkCluster]:
-    """A running cluster."""
-    cluster = SparkCluster(folder)
-    try:
-        cluster.start()
-        yield cluster
-    finally:
-        cluster.stop()

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyspark
@@ -16,7 +15,7 @@ from runtime.embedded.processes.process import spawn
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
 from tests.support.free_ports import free_port
-from tests.support.processes import alive, children, command_line
+from tests.support.processes import Startable, alive, children, command_line
 from tests.support.waiting import wait_until
 
 COORDINATES = (
@@ -42,7 +41,7 @@ appender.console.layout.pattern = %d %p %c{1}: %m%n%ex
 _ADDRESSES = ("", ".scheduler", ".resource-tracker", ".admin", ".webapp")
 
 
-class YarnCluster:
+class YarnCluster(Startable):
     """Containers end with their node manager."""
 
     def __init__(self, folder: Path) -> None:
@@ -124,14 +123,3 @@ class YarnCluster:
 
 
 _FIFO = "resourcemanager.scheduler.fifo.FifoScheduler"
-
-
-@contextmanager
-def yarn_cluster(folder: Path) -> Iterator[YarnCluster]:
-    """A running cluster."""
-    cluster = YarnCluster(folder)
-    try:
-        cluster.start()
-        yield cluster
-    finally:
-        cluster.stop()

@@ -240,6 +240,11 @@ class HerderRig:
         full = {"connector.class": "Source", "name": name, **{k.replace("_", "."): v for k, v in config.items()}}
         await self.configs.put_connector(name, full, target)
 
+    async def run(self, name: str, **config: str) -> None:
+        """Creates a connector, and waits until it and its tasks are RUNNING."""
+        await self.create(name, None, **config)
+        await self.until(lambda: self.runs(name, int(config.get("tasks_max", "1"))))
+
     def _reach(self, settings: Mapping[str, Any]) -> Groups:
         self.reached.append(settings)
         is_workers = settings["bootstrap.servers"] == self.worker.bootstrap_servers

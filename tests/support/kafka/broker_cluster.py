@@ -10,10 +10,11 @@ from runtime.embedded.broker.broker import BrokerConfig, new_cluster_id
 from runtime.embedded.processes import ports
 from tests.support.broker import EmbeddedBroker, KafkaBroker
 from tests.support.free_ports import free_port
+from tests.support.processes import Startable
 from tests.support.waiting import wait_until
 
 
-class BrokerCluster(KafkaBroker):
+class BrokerCluster(Startable, KafkaBroker):
     """Brokers that are also controllers. All topics have a replica on up to three of them; writes need two."""
 
     def __init__(self, folder: Path, count: int = 3) -> None:

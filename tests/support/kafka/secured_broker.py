@@ -13,6 +13,7 @@ from runtime.embedded.processes.service import wait_ready
 from runtime.java.jvm.java import find_java
 from tests.support.broker import KafkaBroker
 from tests.support.free_ports import free_port
+from tests.support.processes import Startable
 from tests.support.servers.java_stores import KEYS, ROOT, TRUST
 from tests.support.waiting import allowed
 
@@ -40,7 +41,7 @@ _TOKENS = {
 """A listener that accepts tokens without a signature: brokers verify it, so that clients need not know."""
 
 
-class SecuredBroker(KafkaBroker):
+class SecuredBroker(Startable, KafkaBroker):
     """Clients need a certificate and a password."""
 
     def __init__(self, folder: Path, settings: Mapping[str, object] | None = None) -> None:

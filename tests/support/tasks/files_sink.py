@@ -19,17 +19,6 @@ TP = TopicPartition("orders", 0)
 EPOCH = 1_700_000_000_000
 
 
-class SeekingContext(TaskSinkContext):
-    """A context that also keeps the offsets to which the task seeks."""
-
-    def __init__(self, reporter: DeadLetterList | None = None) -> None:
-        super().__init__(reporter)
-        self.sought: dict[TopicPartition, int] = {}
-
-    def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self.sought.update(offsets)
-
-
 class SinkDriver:
     """Runs a task as the worker does; `committed` is the offset of the last commit."""
 
@@ -39,11 +28,11 @@ class SinkDriver:
         config: Mapping[str, str],
         reporter: DeadLetterList | None = None,
         clock: Callable[[], float] = time.monotonic,
-        context: SeekingContext | None = None,
+        context: TaskSinkContext | None = None,
         commit_wait: float = 0.2,
     ) -> None:
         self.task: SinkTask = FilesSinkTask(clock, commit_wait)
-        self.context = context or SeekingContext(reporter)
+        self.context = context or TaskSinkContext(reporter)
         self.task.context = self.context.as_context()
         self.task.start({"name": "files", "url": str(folder), "topics": TP.topic, **config})
         self.position = self.committed = 0

@@ -2,57 +2,32 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.data.schema import Schema
-from runtime.api.task import Offset, Partition
 from runtime.connectors.jdbc.sink_connector import JdbcSinkTask
 from runtime.connectors.jdbc.source_connector import JdbcSourceConnector, JdbcSourceTask
+from tests.support.tasks.task_contexts import TaskSourceContext
 
 
-class SourceTestContext:
-    """A SourceTaskContext and a ConnectorContext; `committed` has offsets by partition."""
+class SourceTestContext(TaskSourceContext):
+    """Also a ConnectorContext; `requests` counts those for other task configurations."""
 
-    transactions = None
-
-    def __init__(self, committed: Mapping[str, Offset | None] | None = None) -> None:
-        self.committed = dict(committed or {})
-        self.configs: Mapping[str, str] = {}
+    def __init__(self) -> None:
+        super().__init__()
         self.requests = 0
-
-    @property
-    def offsets(self) -> Any:
-        return self
-
-    def offset(self, partition: Partition) -> Offset | None:
-        return self.committed.get(key_of(partition))
 
     def commit(self, records: Sequence[SourceRecord]) -> None:
         """Commits the offsets of these records."""
-        self.committed.update((key_of(record.source_partition or {}), record.source_offset) for record in records)
-
-    def wake(self) -> None:
-        """Nothing waits."""
-
-    def add_offsets(self, offsets: Sequence[tuple[Partition, Offset]]) -> None:
-        """Not used."""
-
-    def request_commit(self) -> None:
-        """Not used."""
+        self.offsets.commit(records)
 
     def request_task_reconfiguration(self) -> None:
         self.requests += 1
 
     def raise_error(self, error: Exception) -> None:
         raise error
-
-
-def key_of(partition: Partition) -> str:
-    """A partition as the key of a dict."""
-    return json.dumps(dict(partition), sort_keys=True)
 
 
 class SourceRun:

@@ -52,6 +52,18 @@ def file_source(broker: KafkaBroker, file: Path, topic: str, **more: Any) -> Tas
     return source_task(broker, more.pop("task_class", SOURCE), config, **more)
 
 
+def filled_source(broker: KafkaBroker, folder: Path, content: bytes, **more: Any) -> tuple[Path, str, TaskSpec]:
+    """A file with this content, a topic for its lines, and the source that follows the file."""
+    file, topic = folder / "in.txt", broker.create_topic()
+    file.write_bytes(content)
+    return file, topic, file_source(broker, file, topic, **more)
+
+
+def append(file: Path, content: bytes) -> None:
+    with file.open("ab") as more:
+        more.write(content)
+
+
 def file_sink(broker: KafkaBroker, file: Path, *topics: str, **more: Any) -> TaskSpec:
     """A sink of `topics` into `file`, in its own group unless given."""
     group = more.pop("group", None) or unique("connect-g")

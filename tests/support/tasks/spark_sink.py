@@ -13,6 +13,7 @@ from runtime.connectors.spark.sink.task import SparkSinkTask
 from tests.support.tasks.task_contexts import DeadLetterList, TaskSinkContext
 
 ZERO, ONE = TopicPartition("orders", 0), TopicPartition("orders", 1)
+ROW = {"id": 1, "name": "a"}
 
 
 class ScriptedSession:
@@ -33,19 +34,13 @@ class ScriptedSession:
     def close(self) -> None:
         self.closed = True
 
-    def take(self, operation: str) -> dict[str, Any]:
+    def take(self, operation: str, result: Any = None) -> dict[str, Any]:
         """Answers the oldest request, which must be of this operation."""
         request, future = self.requests.pop(0)
         assert request["op"] == operation, request
         answers = {"resolve": {"published": [], "discarded": []}, "write": {"seconds": 0.1}, "publish": {"files": 1}}
-        future.set_result(answers.get(operation))
+        future.set_result(answers.get(operation, result))
         return request
-
-    def answer(self, operation: str, result: Any) -> None:
-        """Answers the oldest request with this result."""
-        request, future = self.requests.pop(0)
-        assert request["op"] == operation, request
-        future.set_result(result)
 
     def refuse(self, message: str, kind: str = "other") -> None:
         """The oldest request fails."""
@@ -54,15 +49,11 @@ class ScriptedSession:
 
 
 class PausingContext(TaskSinkContext):
-    """Also keeps seeks and pauses."""
+    """Also keeps pauses."""
 
     def __init__(self, reporter: DeadLetterList | None = None) -> None:
         super().__init__(reporter)
-        self.sought: dict[TopicPartition, int] = {}
         self.paused: set[TopicPartition] = set()
-
-    def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self.sought.update(offsets)
 
     def pause(self, *partitions: TopicPartition) -> None:
         self.paused.update(partitions)
@@ -107,6 +98,13 @@ class SparkSinkRig:
         """The worker calls put() without records."""
         self.now += seconds
         self.task.put([])
+
+    def write(self, *partitions: TopicPartition) -> None:
+        """Has a batch written, with a record of each partition."""
+        for tp in partitions:
+            self.put(tp, ROW)
+        self.pass_time(10)
+        self.session.take("write")
 
     def pre_commit(self, *partitions: TopicPartition) -> Mapping[TopicPartition, int]:
         return self.task.pre_commit({tp: self.positions[tp] for tp in partitions or (ZERO, ONE)})

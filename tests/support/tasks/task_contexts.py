@@ -78,7 +78,7 @@ class DeadLetterList:
 
 
 class TaskSinkContext:
-    """A SinkTaskContext; `commits` is set when the task requests a commit."""
+    """A SinkTaskContext; `commits` is set when the task requests a commit, `sought` are offsets of its seeks."""
 
     def __init__(self, reporter: DeadLetterList | None = None) -> None:
         self.configs: Mapping[str, str] = {}
@@ -88,6 +88,10 @@ class TaskSinkContext:
         self.commits = threading.Event()
         self.timeouts: list[Any] = []
         self.lost: Exception | None = None
+        self.sought: dict[TopicPartition, int] = {}
+
+    def seek(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self.sought.update(offsets)
 
     def request_commit(self) -> None:
         self.commits.set()

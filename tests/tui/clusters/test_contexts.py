@@ -11,7 +11,7 @@ import pytest
 from tests.support.broker import KafkaBroker
 from tests.support.console.console import Console, console
 from tests.support.console.delaying_proxy import DelayingProxy
-from tests.support.console.forwarder import Forwarder
+from tests.support.servers.forwarder import Forwarder
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tui import session

@@ -84,8 +84,7 @@ async def test_the_window_is_bounded(cluster: Cluster, broker: KafkaBroker) -> N
         assert screen.page is not None and screen.page.starts == {0: 300} and screen.page.ends == {0: 1300}
 
 
-async def test_two_records_are_compared(cluster: Cluster, broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+async def test_two_records_are_compared(cluster: Cluster, broker: KafkaBroker, topic: str) -> None:
     with broker.writing() as write:
         for key, value in (("a", '{"n": 1, "s": [1, 3]}'), ("b", "{}"), ("a", '{"s": [1, 2, 3], "n": 2}')):
             write(topic, value, key)

@@ -8,7 +8,7 @@ import pytest
 from textual import events
 from textual.content import Content
 
-from tests.support.console.console import NO_CLUSTER, Console, console, detach_store, update
+from tests.support.console.console import NO_CLUSTER, Console, console, detached_console, update
 from tests.unit.tui.screens.builders import connector
 from tui.screens.base.dialog import Dialog
 from tui.screens.clusters.loggers import LoggersScreen
@@ -54,9 +54,7 @@ async def test_a_reason_is_optional() -> None:
 
 async def test_a_resize_under_a_dialog_keeps_the_footer_of_the_screen_below() -> None:
     """The text field of a dialog takes letters, but not from the keys of the screen under it."""
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
-        update(seen, connector("orders"))
+    async with detached_console(connector("orders")) as seen:
         await seen.sees("s stop", "? help")
         dialog = Dialog(
             "delete?", Content("this"), "delete", name="abc", option="reset its committed offsets first, too"
@@ -74,9 +72,7 @@ async def test_a_resize_under_a_dialog_keeps_the_footer_of_the_screen_below() ->
     "parts", [{}, {"name": "12"}, {"name": "12", "why": "", "option": "reset its offsets"}], ids=len
 )
 async def test_a_long_question_scrolls_above_its_buttons(size: tuple[int, int], parts: dict[str, Any]) -> None:
-    async with console(NO_CLUSTER, *size) as seen:
-        await detach_store(seen)
-        update(seen, connector("orders"))
+    async with detached_console(connector("orders"), width=size[0], height=size[1]) as seen:
         await seen.until(lambda: seen.home.is_started)
         await asked(
             seen, Dialog("pause 12 connectors?", Content("\n".join(f"target {n}" for n in range(40))), "go", **parts)
@@ -92,9 +88,7 @@ async def test_a_long_question_scrolls_above_its_buttons(size: tuple[int, int], 
 
 
 async def test_read_only_refuses_before_asking() -> None:
-    async with console(NO_CLUSTER, read_only=True) as seen:
-        await detach_store(seen)
-        update(seen, connector("orders"), connector("payments"))
+    async with detached_console(connector("orders"), connector("payments"), read_only=True) as seen:
         for line in ("stop orders", "delete orders", "stop *", "delete offsets orders", "restart task orders/0"):
             await seen.press("colon", *line, "enter")
             await seen.sees("refused: the context http://127.0.0.1:1 is read-only")
@@ -111,9 +105,8 @@ async def test_read_only_refuses_before_asking() -> None:
 
 async def test_keys_typed_after_a_verb_never_reach_the_list() -> None:
     """The keys arrive in one packet: without the dialog, `r` in `Dr` would have resumed the connector."""
-    async with console(NO_CLUSTER) as seen:
+    async with detached_console() as seen:
         seen.app.question_delay = 1.0
-        await detach_store(seen)
         update(seen, connector("orders", "PAUSED", ("PAUSED",)), connector("payments", "PAUSED", ("PAUSED",)))
         await seen.go("orders")
         for keys in ("Dr", "Dpayments\r", "sDr", "*sr"):
@@ -197,9 +190,8 @@ def paste(seen: Console, text: str) -> None:
 
 
 async def test_a_name_that_is_confirmed_early_counts_once_the_question_accepts_keys() -> None:
-    async with console(NO_CLUSTER) as seen:
+    async with detached_console() as seen:
         seen.app.question_delay = 2.0
-        await detach_store(seen)
         update(seen, connector("orders", "PAUSED", ("PAUSED",)))
         await seen.go("orders")
         await seen.press("D")

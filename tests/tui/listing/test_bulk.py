@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.broker import unique
 from tests.support.console.console import Console, console
-from tests.support.console.gate import Gate
+from tests.support.servers.forwarder import Forwarder
 from tests.tui.conftest import Cluster
 from tui.screens.base.dialog import Dialog
 from tui.screens.operations.bulk_screen import BulkMenu, BulkScreen
@@ -86,35 +86,28 @@ async def test_failed_targets_are_retried(cluster: Cluster) -> None:
     """The cluster becomes unreachable between question and answer. Failed requests are retried when it is back."""
     prefix = unique("bulk")
     names = cluster.running_sources(6, prefix)
-    gate = Gate(cluster.url)
-    await gate.open()
-    try:
-        async with console(gate.url) as seen:
-            await filtered(seen, prefix, *names)
-            await seen.press("asterisk")
-            await seen.sees("6 marked")
-            await seen.press("s")
-            await question(seen)
-            assert seen.home.services is not None
-            seen.home.services.connection.store._publisher._subscribers.remove(
-                seen.home.take_snapshot
-            )  # hides the outage
-            await gate.shut()
-            await seen.press("6", "enter")
-            screen = await results(seen)
-            words = [target.word for target in screen.bulk.targets]
-            assert words.count("failed") + words.count("left out") == 6
-            await seen.sees("f retries 6", "f retry", "cannot reach")
-            await gate.open()
-            seen.home.services.connection.store.subscribe(seen.home.take_snapshot)
-            seen.home.action_refresh()
-            await seen.press("f")
-            screen = await results(seen)
-            assert [target.word for target in screen.bulk.targets] == ["observed"] * 6
-            assert all(cluster.state(name) == "STOPPED 0/0" for name in names)
-            assert sum(one.phase is Phase.FAILED for one in seen.home.operations.log) == words.count("failed")
-    finally:
-        await gate.shut()
+    async with Forwarder(cluster.url) as forwarder, console(forwarder.url) as seen:
+        await filtered(seen, prefix, *names)
+        await seen.press("asterisk")
+        await seen.sees("6 marked")
+        await seen.press("s")
+        await question(seen)
+        assert seen.home.services is not None
+        seen.home.services.connection.store._publisher._subscribers.remove(seen.home.take_snapshot)  # hides the outage
+        forwarder.die()
+        await seen.press("6", "enter")
+        screen = await results(seen)
+        words = [target.word for target in screen.bulk.targets]
+        assert words.count("failed") + words.count("left out") == 6
+        await seen.sees("f retries 6", "f retry", "cannot reach")
+        await forwarder.revive()
+        seen.home.services.connection.store.subscribe(seen.home.take_snapshot)
+        seen.home.action_refresh()
+        await seen.press("f")
+        screen = await results(seen)
+        assert [target.word for target in screen.bulk.targets] == ["observed"] * 6
+        assert all(cluster.state(name) == "STOPPED 0/0" for name in names)
+        assert sum(one.phase is Phase.FAILED for one in seen.home.operations.log) == words.count("failed")
 
 
 async def test_read_only_refuses_before_asking(cluster: Cluster) -> None:

@@ -7,7 +7,7 @@ import time
 import pytest
 from textual import events
 
-from tests.support.console.console import NO_CLUSTER, console, detach_store, update
+from tests.support.console.console import detached_console, update
 from tests.unit.tui.screens.builders import connector, snapshot
 from tui import model
 from tui.cluster.snapshot import Diff, Notice
@@ -34,9 +34,9 @@ ODD = [
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 async def test_unusual_names_and_traces_are_drawn_as_text(width: int) -> None:
-    async with console(NO_CLUSTER, width, 30) as seen:
-        await detach_store(seen)
-        update(seen, *(connector(name, tasks=("RUNNING", "FAILED"), key=name) for name in ODD))
+    async with detached_console(
+        *(connector(name, tasks=("RUNNING", "FAILED"), key=name) for name in ODD), width=width, height=30
+    ) as seen:
         await seen.sees("[/oops]", "[red]x[/]", "a␛[2Jb", "tab␉here", "�gnp.exe", "half�")
         for name in (ODD[0], ODD[2], ODD[5]):
             await seen.go(name)
@@ -50,8 +50,7 @@ async def test_unusual_names_and_traces_are_drawn_as_text(width: int) -> None:
 
 
 async def test_the_cursor_follows_the_connector() -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
+    async with detached_console() as seen:
         many = [connector(f"c{number:03}") for number in range(200)]
         update(seen, *many)
         await seen.go("c150")
@@ -69,9 +68,7 @@ async def test_the_cursor_follows_the_connector() -> None:
 
 
 async def test_keys_in_one_packet_reach_only_the_prompt() -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
-        update(seen, connector("one"), connector("two"))
+    async with detached_console(connector("one"), connector("two")) as seen:
         await seen.sees("two")
         for key, character in [("slash", "/"), *((char, char) for char in "two")]:
             seen.app.post_message(events.Key(key, character))
@@ -80,9 +77,7 @@ async def test_keys_in_one_packet_reach_only_the_prompt() -> None:
 
 
 async def test_the_filter_is_typed_anew_and_from_a_page_on_the_list() -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
-        update(seen, connector("one"), connector("two"))
+    async with detached_console(connector("one"), connector("two")) as seen:
         await seen.go("one")
         await seen.press("slash", *"one", "enter", "enter", "7", "slash")
         assert not seen.home.is_detail, "the filter selects rows of the list, so the list is shown"
@@ -93,8 +88,7 @@ async def test_the_filter_is_typed_anew_and_from_a_page_on_the_list() -> None:
 
 
 async def test_themes_and_palette() -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
+    async with detached_console() as seen:
         await seen.press("colon", *"theme light", "enter")
         assert seen.app.theme == "headrace-light"
         await seen.press("colon", *"theme pink", "enter")
@@ -108,9 +102,7 @@ async def test_themes_and_palette() -> None:
 
 
 async def test_notices_of_the_worker_are_shown() -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
-        update(seen, connector("one"))
+    async with detached_console(connector("one")) as seen:
         await seen.go("one")
         seen.home.noticed(Notice(1.0, "ERROR", "task 0 is [red]STUCK[/]\nfor 30 s", "one", 0))
         await seen.sees("✗ one task 0: task 0 is [red]STUCK[/] for 30 s")
@@ -124,8 +116,7 @@ async def test_notices_of_the_worker_are_shown() -> None:
 
 
 async def test_quitting_asks_if_edited_text_would_be_lost() -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
+    async with detached_console() as seen:
         one = connector("one", "STOPPED", ())
         update(seen, one)
         await seen.go("one")
@@ -148,9 +139,7 @@ async def test_quitting_asks_if_edited_text_would_be_lost() -> None:
 
 
 async def test_many_partitions_are_edited_without_delay() -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
-        update(seen, connector("one", "STOPPED", (), topics="t"))
+    async with detached_console(connector("one", "STOPPED", (), topics="t")) as seen:
         await seen.go("one")
         await seen.press("enter", "5")
         pane = seen.home.view.offsets
@@ -212,9 +201,7 @@ def test_secret_keys_are_recognized_unless_they_are_references() -> None:
 
 
 async def test_the_page_of_a_created_connector_opens_when_it_is_listed() -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
-        update(seen, connector("one"))
+    async with detached_console(connector("one")) as seen:
         seen.app.post_message(ConnectorCreated("two"))
         await seen.pilot.pause()
         assert not seen.home.is_detail
@@ -223,8 +210,7 @@ async def test_the_page_of_a_created_connector_opens_when_it_is_listed() -> None
 
 
 async def test_a_message_of_the_main_screen_opens_another_cluster() -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
+    async with detached_console() as seen:
         previous = seen.home
         previous.post_message(OpenCluster(Profile("http://127.0.0.1:2", "other"), "other is the current context"))
         await seen.until(lambda: seen.app.profile.name == "other" and seen.app.screen is seen.home, "the other cluster")
@@ -235,8 +221,7 @@ async def test_a_message_of_the_main_screen_opens_another_cluster() -> None:
 
 async def test_a_wider_column_moves_all_lines() -> None:
     """Also those whose text has not changed."""
-    async with console(NO_CLUSTER, 80, 24) as seen:
-        await detach_store(seen)
+    async with detached_console() as seen:
         few = [connector(f"orders-{number:02}") for number in range(30)]
         update(seen, *few)
         await seen.pilot.pause(0.3)  # everything is drawn

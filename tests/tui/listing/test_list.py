@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from tests.support.broker import unique
 from tests.support.console.console import console
-from tests.support.console.gate import Gate
+from tests.support.servers.forwarder import Forwarder
 from tests.tui.conftest import Cluster
 from tui.screens.base.too_small import TooSmall
 
@@ -110,22 +110,17 @@ async def test_control_characters_of_the_server_are_not_interpreted(cluster: Clu
 
 async def test_the_list_is_dimmed_while_the_worker_is_unreachable(cluster: Cluster) -> None:
     name = cluster.source()
-    gate = Gate(cluster.url)
-    await gate.open()
-    try:
-        async with console(gate.url) as seen:
-            await seen.go(name)
-            await seen.sees("● RUNNING")
-            await gate.shut()
-            await seen.sees("next try in", "unreachable:")
-            assert seen.home.connector_list.stale and name in seen.text
-            await seen.press("s")
-            await seen.sees("the cluster does not respond")
-            await gate.open()
-            await seen.until(lambda: not seen.home.is_stale, within=60)
-            assert not seen.home.connector_list.stale and seen.home.connector_list.cursor == name
-    finally:
-        await gate.shut()
+    async with Forwarder(cluster.url) as forwarder, console(forwarder.url) as seen:
+        await seen.go(name)
+        await seen.sees("● RUNNING")
+        forwarder.die()
+        await seen.sees("next try in", "unreachable:")
+        assert seen.home.connector_list.stale and name in seen.text
+        await seen.press("s")
+        await seen.sees("the cluster does not respond")
+        await forwarder.revive()
+        await seen.until(lambda: not seen.home.is_stale, within=60)
+        assert not seen.home.connector_list.stale and seen.home.connector_list.cursor == name
 
 
 async def test_no_worker_at_the_address() -> None:

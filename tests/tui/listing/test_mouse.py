@@ -6,7 +6,7 @@ import pytest
 from textual.events import MouseDown, MouseScrollDown, MouseUp
 from textual.message import Message
 
-from tests.support.console.console import NO_CLUSTER, Console, console, detach_store, update
+from tests.support.console.console import Console, detached_console, update
 from tests.unit.tui.screens.builders import connector
 from tui.screens.base.reading import Reading
 from tui.screens.tasks.task_table import TaskTable
@@ -16,7 +16,6 @@ from tui.widgets.grid import Grid
 
 async def opened(seen: Console) -> None:
     """The tasks of a connector, of which the second has failed."""
-    await detach_store(seen)
     update(seen, connector("orders", "RUNNING", ("RUNNING", "FAILED", "PAUSED")), connector("stock"))
     await seen.go("orders")
     await seen.press("2")
@@ -24,7 +23,7 @@ async def opened(seen: Console) -> None:
 
 
 async def test_a_heading_sorts_a_table_and_s_does_so_by_key() -> None:
-    async with console(NO_CLUSTER, 100, 30) as seen:
+    async with detached_console(width=100, height=30) as seen:
         await opened(seen)
         grid = seen.app.screen.query_one(TaskTable)
         assert grid.keys == ["0", "1", "2"] and grid.current == "1"
@@ -42,7 +41,7 @@ async def test_a_heading_sorts_a_table_and_s_does_so_by_key() -> None:
 
 
 async def test_the_keys_in_the_last_line_can_be_clicked() -> None:
-    async with console(NO_CLUSTER, 80, 24) as seen:
+    async with detached_console() as seen:
         await opened(seen)
         bar = seen.app.screen.query_one(KeyBar)
         place = bar.content.plain.index("? help")
@@ -51,7 +50,7 @@ async def test_the_keys_in_the_last_line_can_be_clicked() -> None:
 
 
 async def test_only_the_left_button_acts() -> None:
-    async with console(NO_CLUSTER, 80, 24) as seen:
+    async with detached_console() as seen:
         await opened(seen)
         bar, driver = seen.app.screen.query_one(KeyBar), seen.app._driver
         x, y = bar.content.plain.index("? help") + 3, bar.region.y
@@ -65,7 +64,7 @@ async def test_only_the_left_button_acts() -> None:
 
 
 async def test_narrow_screens_have_two_lines_of_keys() -> None:
-    async with console(NO_CLUSTER, 60, 20) as seen:
+    async with detached_console(width=60, height=20) as seen:
         await opened(seen)
         bar = seen.app.screen.query_one(KeyBar)
         first, second = bar.content.plain.split("\n")
@@ -79,9 +78,7 @@ async def test_narrow_screens_have_two_lines_of_keys() -> None:
 
 async def test_the_wheel_at_the_end_of_the_rows_moves_beyond_them(monkeypatch: pytest.MonkeyPatch) -> None:
     posted: list[Message] = []
-    async with console(NO_CLUSTER, 80, 24) as seen:
-        await detach_store(seen)
-        update(seen, *(connector(f"c{number:02}") for number in range(40)))
+    async with detached_console(*(connector(f"c{number:02}") for number in range(40))) as seen:
         grid, post = seen.home.connector_list, seen.home.connector_list.post_message
 
         def keep(message: Message) -> bool:
@@ -98,9 +95,7 @@ async def test_the_wheel_at_the_end_of_the_rows_moves_beyond_them(monkeypatch: p
 
 @pytest.mark.parametrize("sign", ["colon", "slash"])
 async def test_a_click_elsewhere_closes_the_prompt(sign: str) -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
-        update(seen, connector("orders"), connector("stock"))
+    async with detached_console(connector("orders"), connector("stock")) as seen:
         await seen.press(sign, "o")
         assert seen.home.command_line.is_open
         await seen.pilot.click(seen.home.connector_list, offset=(5, 1))

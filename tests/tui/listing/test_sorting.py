@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.console.console import NO_CLUSTER, console, detach_store, update
+from tests.support.console.console import detached_console
 from tests.unit.tui.screens.builders import connector
 
 LAGS = {"a": 5, "b": 70, "c": 0}
@@ -14,9 +14,7 @@ def progress() -> dict[str, object]:
 
 
 async def test_the_list_is_sorted_by_key_and_by_heading() -> None:
-    async with console(NO_CLUSTER, 100, 24, name="sorting") as seen:
-        await detach_store(seen)
-        update(seen, *SOME)
+    async with detached_console(*SOME, width=100, name="sorting") as seen:
         grid = seen.home.connector_list
         assert grid.keys == ["c", "a", "b"] and seen.home.progress is not None
         seen.home.progress.update(progress())
@@ -34,20 +32,14 @@ async def test_the_list_is_sorted_by_key_and_by_heading() -> None:
         await seen.sees("unknown order 'speed'; choose from state, name, lag")
         await seen.press("colon", *"sort name reverse", "enter")
         await seen.until(lambda: grid.keys == ["c", "b", "a"])
-    async with console(NO_CLUSTER, 100, 24, name="sorting") as seen:
-        await detach_store(seen)
-        update(seen, *SOME)
+    async with detached_console(*SOME, width=100, name="sorting") as seen:
         await seen.until(lambda: seen.home.connector_list.keys == ["c", "b", "a"])
-    async with console(NO_CLUSTER, 100, 24, name="another") as seen:
-        await detach_store(seen)
-        update(seen, *SOME)
+    async with detached_console(*SOME, width=100, name="another") as seen:
         await seen.until(lambda: seen.home.connector_list.keys == ["c", "a", "b"])
 
 
 async def test_growing_lag_moves_a_row_but_not_the_cursor() -> None:
-    async with console(NO_CLUSTER, 100, 24) as seen:
-        await detach_store(seen)
-        update(seen, *SOME)
+    async with detached_console(*SOME, width=100) as seen:
         grid, monitor = seen.home.connector_list, seen.home.progress
         assert monitor is not None
         monitor.update(progress())

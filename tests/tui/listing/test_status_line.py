@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.support.console.console import NO_CLUSTER, Console, console, detach_store, update
+from tests.support.console.console import Console, detached_console, update
 from tests.support.console.snapshot import recorded
 from tests.unit.tui.screens.builders import connector, snapshot
 from tui.cluster.snapshot import Diff, LinkState, Notice
@@ -51,8 +51,7 @@ def failed(seen: Console, name: str) -> None:
 
 
 async def test_a_notice_is_cleared_with_its_cause() -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
+    async with detached_console() as seen:
         failed(seen, "bad")
         assert status(seen) == ("bad is FAILED: Boom", "bad")
         update(seen, connector("one"), connector("bad", tasks=("FAILED",), key="changed"))
@@ -69,8 +68,7 @@ async def test_a_notice_is_cleared_with_its_cause() -> None:
 
 
 async def test_a_page_shows_no_notices_of_other_connectors() -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
+    async with detached_console() as seen:
         failed(seen, "bad")
         await seen.go("bad")
         await seen.press("enter")
@@ -87,8 +85,7 @@ async def test_a_page_shows_no_notices_of_other_connectors() -> None:
 
 
 async def test_the_warning_of_an_outage_is_cleared_when_it_ends() -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
+    async with detached_console() as seen:
         seen.home.take_snapshot(snapshot(connector("one"), state=LinkState.LOST), Diff(link=True))
         assert seen.home.services is not None
         assert not seen.home.may_send(change=True)
@@ -105,8 +102,7 @@ async def test_the_warning_of_an_outage_is_cleared_when_it_ends() -> None:
 
 
 async def test_notices_expire(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
+    async with detached_console() as seen:
         failed(seen, "bad")
         seen.home.tick()
         assert status(seen)[0]

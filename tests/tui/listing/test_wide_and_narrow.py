@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.console.console import NO_CLUSTER, console, detach_store, update
+from tests.support.console.console import detached_console, update
 from tests.unit.tui.screens.builders import connector
 from tui.screens.base.reading import Reading
 from tui.screens.operations.bulk_screen import BulkMenu
@@ -14,9 +14,7 @@ SOME = (connector("a", tasks=("FAILED",)), connector("b"), connector("c"))
 
 
 async def test_the_page_is_beside_the_list_and_follows_the_cursor() -> None:
-    async with console(NO_CLUSTER, 150, 30) as seen:
-        await detach_store(seen)
-        update(seen, *SOME)
+    async with detached_console(*SOME, width=150, height=30) as seen:
         home = seen.home
         await seen.until(lambda: home.is_detail and home.view.name_shown == "a")
         assert home.connector_list.has_focus and not home.is_on_page
@@ -39,9 +37,7 @@ async def test_the_page_is_beside_the_list_and_follows_the_cursor() -> None:
 
 
 async def test_a_narrower_screen_shows_the_list_or_the_page_by_the_focus() -> None:
-    async with console(NO_CLUSTER, 150, 30) as seen:
-        await detach_store(seen)
-        update(seen, *SOME)
+    async with detached_console(*SOME, width=150, height=30) as seen:
         await seen.until(lambda: seen.home.is_detail)
         await seen.pilot.resize_terminal(100, 30)
         await seen.until(lambda: not seen.home.is_detail)
@@ -54,17 +50,14 @@ async def test_a_narrower_screen_shows_the_list_or_the_page_by_the_focus() -> No
 
 
 async def test_the_empty_list_says_how_to_start() -> None:
-    async with console(NO_CLUSTER, 80, 24) as seen:
-        await detach_store(seen)
+    async with detached_console() as seen:
         update(seen)
         await seen.sees("no connectors yet", "c choose a plugin and create a connector", ":apply -f FILE")
         await seen.sees("c create")
 
 
 async def test_the_help_fits_sixty_columns() -> None:
-    async with console(NO_CLUSTER, 60, 20) as seen:
-        await detach_store(seen)
-        update(seen, *SOME)
+    async with detached_console(*SOME, width=60, height=20) as seen:
         await seen.press("question_mark")
         await seen.until(lambda: isinstance(seen.app.screen, Reading))
         screen = seen.app.screen
@@ -74,17 +67,13 @@ async def test_the_help_fits_sixty_columns() -> None:
 
 
 async def test_a_long_name_is_shortened_but_not_the_state() -> None:
-    async with console(NO_CLUSTER, 60, 20) as seen:
-        await detach_store(seen)
-        update(seen, connector(LONG, tasks=("FAILED",)))
+    async with detached_console(connector(LONG, tasks=("FAILED",)), width=60, height=20) as seen:
         await seen.press("enter")
         await seen.sees("…", "-countries ✗ FAILED tasks 0/1, 1 failed")
 
 
 async def test_a_long_message_keeps_its_advice() -> None:
-    async with console(NO_CLUSTER, 60, 20) as seen:
-        await detach_store(seen)
-        update(seen, *SOME)
+    async with detached_console(*SOME, width=60, height=20) as seen:
         seen.home.report(
             "cannot do this: " + "the reason is long " * 30 + "(set bootstrap-servers in the context)", "bad"
         )
@@ -93,9 +82,7 @@ async def test_a_long_message_keeps_its_advice() -> None:
 
 
 async def test_menus_and_tabs_at_sixty_columns() -> None:
-    async with console(NO_CLUSTER, 60, 20) as seen:
-        await detach_store(seen)
-        update(seen, *SOME)
+    async with detached_console(*SOME, width=60, height=20) as seen:
         await seen.press("b")
         await seen.until(lambda: isinstance(seen.app.screen, BulkMenu))
         lines = [line.strip(" │") for line in seen.lines]

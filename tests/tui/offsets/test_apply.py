@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.console.forwarder import Forwarder
+from tests.support.servers.forwarder import Forwarder
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tui import session

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.support.console.console import Console, console
-from tests.support.console.forwarder import Forwarder
+from tests.support.servers.forwarder import Forwarder
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
 from tui.screens.base.dialog import Dialog

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.console.console import NO_CLUSTER, Console, console, detach_store, update
+from tests.support.console.console import Console, detached_console
 from tests.unit.tui.screens.builders import connector
 from tui.screens.palette.palette import PaletteScreen
 
@@ -16,9 +16,7 @@ async def find(seen: Console, query: str) -> None:
 
 
 async def test_jumps_by_name_and_meaning() -> None:
-    async with console(NO_CLUSTER, 100, 30) as seen:
-        await detach_store(seen)
-        update(seen, *SOME)
+    async with detached_console(*SOME, width=100, height=30) as seen:
         await find(seen, "stock")
         await seen.sees("failed, sink, FileStreamSink")
         await seen.press("enter")
@@ -32,9 +30,7 @@ async def test_jumps_by_name_and_meaning() -> None:
 
 
 async def test_a_key_without_effect_is_found_with_the_reason() -> None:
-    async with console(NO_CLUSTER, 100, 30) as seen:
-        await detach_store(seen)
-        update(seen, *SOME)
+    async with detached_console(*SOME, width=100, height=30) as seen:
         await seen.go("orders-sink")
         await find(seen, "dlq")
         await seen.sees("dead letters", "orders-sink has no dead letter topic")
@@ -43,9 +39,7 @@ async def test_a_key_without_effect_is_found_with_the_reason() -> None:
 
 
 async def test_no_matches() -> None:
-    async with console(NO_CLUSTER, 100, 30) as seen:
-        await detach_store(seen)
-        update(seen, *SOME)
+    async with detached_console(*SOME, width=100, height=30) as seen:
         await find(seen, "stcok")
         await seen.sees("no matches for 'stcok'; did you mean stock or stop?")
         await seen.press("enter")

@@ -11,7 +11,7 @@ from textual import events
 from textual.content import Content
 from textual.widgets import Input
 
-from tests.support.console.console import NO_CLUSTER, Console, console, detach_store, update
+from tests.support.console.console import NO_CLUSTER, Console, console, detached_console
 from tests.support.servers.stub_worker import LIST, listed, stub_worker
 from tests.unit.tui.screens.builders import connector
 from tui import model
@@ -53,9 +53,7 @@ def test_secrets_are_not_kept(tmp_path: Path) -> None:
 
 async def test_screen_commands_and_contexts_complete(own_folders: Path) -> None:
     ContextsFile(own_folders / "config" / "headrace" / "contexts.toml").put(Profile(NO_CLUSTER, "berlin"))
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
-        update(seen, connector("berta"))
+    async with detached_console(connector("berta")) as seen:
         await seen.press("colon", *"use-context be", "tab")
         await seen.sees(":use-context berlin")
         await seen.press("escape", "slash", *"state:r", "tab", "enter")
@@ -66,11 +64,9 @@ async def test_screen_commands_and_contexts_complete(own_folders: Path) -> None:
 
 
 async def test_history_outlives_the_session() -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
+    async with detached_console() as seen:
         await seen.press("colon", *"theme light", "enter")
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
+    async with detached_console() as seen:
         await seen.press("colon", "up")
         await seen.sees(":theme light")
 
@@ -85,9 +81,7 @@ def burst(seen: Console, *keys: str) -> None:
 
 @pytest.mark.parametrize("first", [(), ("slash",)], ids=["all of it", "behind the open line"])
 async def test_a_key_after_enter_acts_on_the_filtered_list(first: tuple[str, ...]) -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
-        update(seen, connector("aaa", tasks=("FAILED",)), connector("payments", tasks=("FAILED",)))
+    async with detached_console(connector("aaa", tasks=("FAILED",)), connector("payments", tasks=("FAILED",))) as seen:
         await seen.go("aaa")
         await seen.press(*first)
         burst(seen, *(key for key in ("slash", *"payx", "backspace", *"ments", "enter", "t") if key not in first))
@@ -96,9 +90,7 @@ async def test_a_key_after_enter_acts_on_the_filtered_list(first: tuple[str, ...
 
 
 async def test_editing_keys_are_processed_in_order() -> None:
-    async with console(NO_CLUSTER) as seen:
-        await detach_store(seen)
-        update(seen, connector("one", "STOPPED", (), topics="t"))
+    async with detached_console(connector("one", "STOPPED", (), topics="t")) as seen:
         await seen.go("one")
         await seen.press("enter", "5")
         pane = seen.home.view.offsets

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.console.console import NO_CLUSTER, Console, console, detach_store, update
+from tests.support.console.console import Console, detached_console, update
 from tests.unit.tui.screens.builders import connector
 from tui.screens.base.copy_menu import CopyMenu
 from tui.screens.base.reading import Reading
@@ -17,7 +17,6 @@ SOME = (connector("orders-sink", topics="orders"), connector("stock", tasks=("FA
 
 async def shown(seen: Console) -> None:
     """Both connectors, with the cursor on orders-sink."""
-    await detach_store(seen)
     update(seen, *SOME)
     await seen.go("orders-sink")
 
@@ -30,7 +29,7 @@ async def choose(seen: Console, key: str) -> None:
 
 
 async def test_parts_of_the_list_are_copied() -> None:
-    async with console(NO_CLUSTER, 80, 24) as seen:
+    async with detached_console() as seen:
         await shown(seen)
         await seen.press("ctrl+y", "ctrl+y")
         assert seen.app.screen is seen.home, "the key closes the menu, too"
@@ -58,7 +57,7 @@ def check_file(folder: Path) -> None:
 
 async def test_parts_are_written_to_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    async with console(NO_CLUSTER, 100, 30) as seen:
+    async with detached_console(width=100, height=30) as seen:
         await shown(seen)
         await choose(seen, "J")
         check_file(tmp_path)
@@ -82,7 +81,7 @@ async def test_parts_are_written_to_files(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 async def test_texts_over_the_screen_are_copied() -> None:
-    async with console(NO_CLUSTER, 80, 24) as seen:
+    async with detached_console() as seen:
         await shown(seen)
         await seen.press("question_mark")
         await seen.until(lambda: isinstance(seen.app.screen, Reading), "the help")
@@ -92,7 +91,7 @@ async def test_texts_over_the_screen_are_copied() -> None:
 
 
 async def test_a_text_field_keeps_the_key() -> None:
-    async with console(NO_CLUSTER, 80, 24) as seen:
+    async with detached_console() as seen:
         await shown(seen)
         await seen.press("colon", *"describe", "ctrl+y")
         assert seen.app.screen is seen.home

@@ -12,7 +12,7 @@ import pytest
 from rich.segment import Segment
 from textual.content import Content
 
-from tests.support.console.console import NO_CLUSTER, console, detach_store, update
+from tests.support.console.console import detached_console
 from tests.unit.tui.screens.builders import connector
 from tui.appearance import themes
 from tui.errors import HeadraceError
@@ -153,9 +153,7 @@ def _is_painted(segment: Segment) -> bool:
 
 async def test_the_ansi_theme_paints_no_background(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADRACE_THEME", "ansi")
-    async with console(NO_CLUSTER, 120, 30) as seen:
-        await detach_store(seen)
-        update(seen, connector("one", tasks=("FAILED",)), connector("two"))
+    async with detached_console(connector("one", tasks=("FAILED",)), connector("two"), width=120, height=30) as seen:
         for keys in ((), ("enter",), ("3",), ("9",), ("question_mark",), ("escape", "ctrl+p")):
             await seen.press(*keys)
             strips = seen.app.screen._compositor.render_strips(seen.app.size)
@@ -164,9 +162,7 @@ async def test_the_ansi_theme_paints_no_background(monkeypatch: pytest.MonkeyPat
 
 
 async def test_the_focused_button_is_one_block() -> None:
-    async with console(NO_CLUSTER, 100, 30) as seen:
-        await detach_store(seen)
-        update(seen, connector("one"))
+    async with detached_console(connector("one"), width=100, height=30) as seen:
         await seen.go("one")
         seen.app.push_screen(Dialog("stop one?", Content("why"), "stop"))
         await seen.sees("cancel")

@@ -8,8 +8,7 @@ from tests.support.kafka.lost_markers import lost_markers
 from tests.support.kafka.transactions import open_transaction
 
 
-def test_an_open_transaction_has_lost_no_marker(broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_an_open_transaction_has_lost_no_marker(broker: KafkaBroker, topic: str) -> None:
     producer = open_transaction(broker.bootstrap, topic, (b"a", b"b"))
     assert [lost for lost in lost_markers(broker.bootstrap, after=1.0) if lost.topic == topic] == []
     producer.abort_transaction(20)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tui.commands.arguments import positional
 from tui.commands.base import refuse
-from tui.commands.cluster.record_decoding import DecodingCommand
+from tui.commands.cluster.records import DecodingCommand
 from tui.commands.context import CommandContext
 from tui.commands.result import Result, Table
 from tui.errors import NotFound

@@ -4,17 +4,36 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from tui.commands.arguments import integer, option, positional
-from tui.commands.base import refuse
-from tui.commands.cluster.record_decoding import DecodingCommand
-from tui.commands.context import CommandContext
+from tui.commands.arguments import flag, integer, option, positional
+from tui.commands.base import Command, refuse
+from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, Table
 from tui.offsets.seek import in_thread
-from tui.topics.decoding import DecodedRecord
+from tui.topics.decoding import DecodedRecord, RecordDecoder, decoder
 from tui.topics.page_scan import MAX_SCANNED, ReadLimits
 from tui.topics.position import RecordPosition, page_at, parse
 from tui.topics.reader import TopicReader
 from tui.topics.records import RecordPage
+
+
+class DecodingCommand(Command):
+    """A command that reads records from the brokers."""
+
+    connector = option(
+        "-c", "--connector", metavar="NAME", help="decode with the converters of a connector", convert=str
+    )
+    key_converter = option("--key-converter", metavar="CLASS", help="for example StringConverter", convert=str)
+    value_converter = option("--value-converter", metavar="CLASS", help="for example AvroConverter", convert=str)
+    committed = flag("--committed", help="only records of committed transactions")
+
+    async def decoder(self, cluster: CommandCluster) -> RecordDecoder:
+        """The decoder for these options. Raises NotFound for an unknown connector."""
+        from tui.contexts.secrets import resolved
+
+        config = await cluster.connect.config(self.connector) if self.connector else {}
+        registry = resolved(cluster.profile.registry)
+        return decoder(config, registry, self.key_converter or "", self.value_converter or "")
+
 
 MAX_RECORDS = 10_000
 DEFAULT_RECORDS = 20

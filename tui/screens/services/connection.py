@@ -13,7 +13,7 @@ from tui.cluster.store import ClusterStore
 from tui.commands.context import CommandContext
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
-from tui.wire.loop_json import loads
+from tui.wire.evented import loads
 from tui.wire.wrapper import ObservedTransport
 
 

@@ -26,11 +26,11 @@ from runtime.connectors.files.arrow_merge import MergeError, conformed, merged_s
 from runtime.connectors.files.sink.chunk import Chunk
 from runtime.connectors.files.sink.records_to_arrow import CONVERSION_ERRORS, VALUE, ArrowConversion
 from runtime.connectors.spark.config_keys import MODE
-from runtime.connectors.spark.merge import DELETED, SEQUENCE, UNCHANGED
 from runtime.connectors.spark.sink.collected import CollectedRows
 from runtime.connectors.spark.sink.columns import TableColumns, stored_schema
 from runtime.connectors.spark.sink.definition import UPSERT, Envelope, MergeSettings
 from runtime.connectors.spark.sink.unchanged import with_earlier_values, without_unchanged
+from runtime.connectors.spark.staging import DELETED, SEQUENCE, UNCHANGED
 
 _OFFSET, _PLACE = "__offset", "__place"
 """Columns that order changes of the same key with the same sequence; they are not written."""

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from runtime.connectors.spark.merge import UNCHANGED
+from runtime.connectors.spark.staging import UNCHANGED
 from runtime.connectors.unchanged import Placeholder
 
 _types = pa.types

@@ -71,3 +71,17 @@ def _undefined(name: str, table: str) -> str:
         f"The worker's file has no catalog {name}, which the table {table} needs: set {_KEY}{name}="
         f"org.apache.iceberg.spark.SparkCatalog and {_KEY}{name}.type there, or change spark.table"
     )
+
+
+def loaded(session: Any, name: str) -> Any:
+    """Iceberg's object for a table as it is now; None if the table does not exist. CatalogError if its catalog
+    cannot be used."""
+    from pyspark.errors import AnalysisException
+
+    check_catalog(session, name)
+    try:
+        table = session._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(session._jsparkSession, name)
+    except AnalysisException:
+        return None
+    table.refresh()
+    return table

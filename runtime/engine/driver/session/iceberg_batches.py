@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from runtime.engine.driver.session.iceberg_tables import loaded
+from runtime.engine.driver.session.catalogs import loaded
 from runtime.engine.driver.session.spark_errors import described, spark_errors
 from runtime.engine.driver.session.staging import Ranges, StagedBatches
 

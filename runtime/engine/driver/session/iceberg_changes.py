@@ -18,8 +18,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from runtime.engine.driver.session.catalogs import check_catalog
-from runtime.engine.driver.session.iceberg_tables import loaded
+from runtime.engine.driver.session.catalogs import check_catalog, loaded
 from runtime.engine.driver.session.merge import Merge
 from runtime.engine.driver.session.merge_turns import in_turn
 from runtime.engine.driver.session.spark_errors import described, spark_errors

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from runtime.connectors.spark.staging import Staging
+from runtime.engine.driver.session.catalogs import loaded
 from runtime.engine.driver.session.delta_batches import delta_path
-from runtime.engine.driver.session.iceberg_tables import loaded
 
 _running = threading.Lock()
 _LISTING_TASKS = "4"

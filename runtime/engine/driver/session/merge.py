@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from runtime.connectors.spark.merge import DELETED, SEQUENCE, UNCHANGED
+from runtime.connectors.spark.staging import DELETED, SEQUENCE, UNCHANGED
 from runtime.engine.driver.session.table_names import quoted
 
 

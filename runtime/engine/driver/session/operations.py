@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.connectors.data_source.arrow_schema import arrow_schema
-from runtime.connectors.spark.merge import DELETED, SEQUENCE
 from runtime.connectors.spark.session_client import CHECK_QUERY
-from runtime.connectors.spark.staging import Staging
+from runtime.connectors.spark.staging import DELETED, SEQUENCE, Staging
 from runtime.engine.driver.session.allowed_paths import check_paths
 from runtime.engine.driver.session.batches import BatchOperations, HasGone
 from runtime.engine.driver.session.catalogs import check_defined_catalog

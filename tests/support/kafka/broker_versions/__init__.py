@@ -15,6 +15,7 @@ from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
 from tests.support.broker import KafkaBroker
 from tests.support.free_ports import free_port
+from tests.support.processes import Startable
 from tests.support.waiting import wait_until
 from tests.support.workers import write_properties
 
@@ -23,7 +24,7 @@ VERSIONS = tuple(sorted(file.stem for file in HERE.glob("*.txt")))
 _JVM = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
 
 
-class EarlierBroker(KafkaBroker):
+class EarlierBroker(Startable, KafkaBroker):
     """A broker and its ZooKeeper, on loopback."""
 
     def __init__(self, folder: Path, version: str) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.support.console.counted_terminal import job
-from tests.support.console.forwarder import Forwarder
+from tests.support.servers.forwarder import Forwarder
 from tests.tui.terminal.jobs.conftest import HERE, JobCluster, select
 
 

@@ -14,8 +14,8 @@ from runtime.api.data.columns import ConstantColumn, ValueBatch, batch_method
 from runtime.api.data.java_text import JavaMap, java_text
 from runtime.api.data.java_text_columns import java_texts
 from runtime.api.data.schema import INT32_SCHEMA, OPTIONAL_STRING_SCHEMA, Field, Schema, Type
-from runtime.converters.json.json import JsonConverter
 from runtime.converters.string import StringConverter
+from tests.support.tasks.json_converter import json_converter
 from tests.support.tasks.schema_strategies import TYPED
 
 LINES = st.text(st.sampled_from('ab\n\r\x7f\x01"\\ü€😀\udc80'), max_size=5)
@@ -31,12 +31,6 @@ FLAT = Schema(
         Field("c", Schema(Type.BOOLEAN, default=True)),
     ),
 )  # fmt: skip
-
-
-def _json(**config: str) -> JsonConverter:
-    converter = JsonConverter()
-    converter.configure({name.replace("_", "."): text for name, text in config.items()}, False)
-    return converter
 
 
 def _written(converter: Converter, values: ValueBatch) -> tuple[Any, Any]:
@@ -82,12 +76,12 @@ def _read_alike(converter: Converter, data: list[bytes]) -> None:
 @given(st.data(), st.sampled_from(("true", "false")), st.sampled_from(("BASE64", "NUMERIC")), st.booleans())
 def test_json_with_any_schema(data: st.DataObject, flag: str, decimals: str, envelopes: bool) -> None:
     schema, strategy = data.draw(TYPED)
-    config = {"replace_null_with_default": flag, "decimal_format": decimals, "schemas_enable": str(envelopes).lower()}
+    config = {"replace_null_with_default": flag, "decimal_format": decimals}
     rows = data.draw(st.lists(st.none() | strategy if data.draw(st.booleans()) else strategy, min_size=1, max_size=6))
-    found, single = _written(_json(**config), ValueBatch(schema, rows))
+    found, single = _written(json_converter(envelopes, **config), ValueBatch(schema, rows))
     _agrees(found, single)
     if not isinstance(single, Exception):
-        _read_alike(_json(**config), single)
+        _read_alike(json_converter(envelopes, **config), single)
 
 
 @settings(max_examples=300)
@@ -100,7 +94,7 @@ def test_json_with_payloads_of_any_kind(payloads: list[Any], structs: bool, fill
         {"type": "boolean", "default": True, "field": "c"},
     ]}  # fmt: skip
     data = [b'{"schema":%b,"payload":%b}' % (orjson.dumps(schema), _text(payload)) for payload in payloads]
-    _read_alike(_json(replace_null_with_default=str(fill).lower()), data)
+    _read_alike(json_converter(replace_null_with_default=str(fill).lower()), data)
 
 
 def _text(payload: Any) -> bytes:
@@ -112,7 +106,7 @@ def _text(payload: Any) -> bytes:
 @settings(max_examples=200)
 @given(st.lists(JSON, min_size=1, max_size=5), st.booleans())
 def test_json_without_schemas(values: list[Any], envelopes: bool) -> None:
-    converter = _json(schemas_enable=str(envelopes).lower())
+    converter = json_converter(envelopes)
     _agrees(*_written(converter, ValueBatch(None, values)))
     _read_alike(converter, [_text(value) for value in values])
 
@@ -127,11 +121,11 @@ def test_a_batch_with_one_different_message(broken: bytes, first: bool) -> None:
     schema = b'{"type":"int32","optional":false}'
     good = b'{"schema":%b,"payload":7}' % schema
     odd = broken % schema if b"%b" in broken else broken
-    _read_alike(_json(), [odd, good, good] if first else [good, good, odd])
+    _read_alike(json_converter(), [odd, good, good] if first else [good, good, odd])
 
 
 def test_messages_of_one_schema_are_read_as_a_batch() -> None:
-    converter = _json()
+    converter = json_converter()
     rows = [{"a": n, "b": f"text {n}", "c": n % 2 == 0} for n in range(5)]
     data = converter.from_connect_batch("t", ValueBatch(FLAT, rows))
     assert data is not None

@@ -11,14 +11,8 @@ from runtime.api.data.schema import STRING_SCHEMA, Schema, Type
 from runtime.api.errors import ConnectError, DataError
 from runtime.api.literals.literals import header_text, parse_literal
 from runtime.converters.header import SimpleHeaderConverter
-from runtime.converters.json.json import JsonConverter
 from runtime.converters.string import StringConverter
-
-
-def _json(key: bool = False, schemas: bool = False) -> JsonConverter:
-    converter = JsonConverter()
-    converter.configure({"schemas.enable": str(schemas).lower()}, key)
-    return converter
+from tests.support.tasks.json_converter import json_converter
 
 
 def _nested(depth: int) -> Any:
@@ -31,26 +25,26 @@ def _nested(depth: int) -> Any:
 @pytest.mark.parametrize("depth", [250, 300, 900, 1000])
 def test_deeply_nested_json_is_read_and_written(depth: int) -> None:
     text = b"[" * depth + b"1" + b"]" * depth
-    assert _json().from_connect("t", None, _nested(depth)) == text
-    assert _json().from_connect_batch("t", ValueBatch(None, [_nested(depth)] * 2)) in (None, [text, text])
-    _, value = _json().to_connect("t", text)
-    assert _json().from_connect("t", None, value) == text
+    assert json_converter(False).from_connect("t", None, _nested(depth)) == text
+    assert json_converter(False).from_connect_batch("t", ValueBatch(None, [_nested(depth)] * 2)) in (None, [text, text])
+    _, value = json_converter(False).to_connect("t", text)
+    assert json_converter(False).from_connect("t", None, value) == text
 
 
 def test_nesting_beyond_the_limit_is_refused() -> None:
     with pytest.raises(DataError):
-        _json().from_connect("t", None, _nested(1001))
+        json_converter(False).from_connect("t", None, _nested(1001))
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(2**64, b"18446744073709551616"), ([-(2**70)], b"[-1180591620717411303424]")]
 )
 def test_integers_of_any_size_are_written(value: Any, text: bytes) -> None:
-    assert _json().from_connect("t", None, value) == text
+    assert json_converter(False).from_connect("t", None, value) == text
 
 
 def test_defaults_zero_and_minus_zero_have_separate_cache_entries() -> None:
-    converter = _json(schemas=True)
+    converter = json_converter()
     plus, minus = (Schema(Type.FLOAT64, default=zero) for zero in (0.0, -0.0))
     assert plus != minus and Schema(Type.FLOAT64, default=0.0) == plus
     written = [converter.from_connect("t", schema, None) for schema in (plus, minus, plus)]
@@ -72,7 +66,7 @@ def test_keys_are_in_the_order_of_a_hash_map() -> None:
     """The bytes of keys determine the partition; batches and single records give the same bytes."""
     key = {"b": 1, "a": {"d": 1, "c": [{"b": 1, "aa": 2}]}, "aa": 3}
     expected = b'{"aa":3,"a":{"c":[{"aa":2,"b":1}],"d":1},"b":1}'
-    converter = _json(key=True)
+    converter = json_converter(False, True)
     assert converter.from_connect("t", None, key) == expected
     assert converter.from_connect_batch("t", ValueBatch(None, [key, {**key}])) == [expected] * 2
 

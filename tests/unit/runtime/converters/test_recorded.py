@@ -10,17 +10,11 @@ import pytest
 from runtime.api.data.java_text import java_text
 from runtime.api.errors import ConnectError
 from runtime.api.literals.literals import header_text, parse_literal
-from runtime.converters.json.json import JsonConverter
+from tests.support.tasks.json_converter import json_converter
 
 ANSWERS = json.loads(Path(__file__).with_name("java_answers.json").read_text("utf-8"))
 BEYOND_PYTHON = ('"payload": 1152921504606846976', '"payload": 86400000}')  # neither a date nor a time of day
 STRICTER = ('"payload": {"a": 1}}, "payload"', '"parameters": {"scale": "2"}}, "payload": 1.5}')
-
-
-def _converter(schemas: bool) -> JsonConverter:
-    converter = JsonConverter()
-    converter.configure({"schemas.enable": str(schemas).lower()}, False)
-    return converter
 
 
 @pytest.mark.parametrize(("text", "header", "envelope"), ANSWERS["literals"])
@@ -28,14 +22,14 @@ def test_literals(text: str, header: str | None, envelope: str | None) -> None:
     schema, value = parse_literal(text)
     assert (None if value is None else header_text(value, schema)) == header
     if envelope is not None:
-        assert (_converter(True).from_connect("t", schema, value) or b"").decode() == envelope
+        assert (json_converter(True).from_connect("t", schema, value) or b"").decode() == envelope
 
 
 @pytest.mark.parametrize(("text", "written", "message", "shown"), ANSWERS["envelopes"])
 def test_envelopes(text: str, written: str | None, message: str | None, shown: str | None) -> None:
     if any(end in text for end in BEYOND_PYTHON):
         pytest.skip("Python has no such date")
-    converter = _converter(True)
+    converter = json_converter(True)
     try:
         schema, value = converter.to_connect("t", text.encode())
         data = converter.from_connect("t", schema, value)
@@ -53,7 +47,7 @@ def test_envelopes(text: str, written: str | None, message: str | None, shown: s
 
 @pytest.mark.parametrize(("text", "written", "refused"), ANSWERS["payloads"])
 def test_payloads_without_schemas(text: str, written: str | None, refused: bool) -> None:
-    converter = _converter(False)
+    converter = json_converter(False)
     if refused:
         with pytest.raises(ConnectError):
             converter.to_connect("t", text.encode())

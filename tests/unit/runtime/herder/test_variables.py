@@ -80,8 +80,7 @@ async def test_no_group_is_orphaned_while_a_group_in_use_is_unknown(rig: Rig) ->
 
 
 async def test_dead_members_are_evicted_from_the_resolved_group(rig: Rig) -> None:
-    await rig.create("a", connector_class="Sink", topics="t", consumer_override_group_id=VARIABLE)
-    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
+    await rig.run("a", connector_class="Sink", topics="t", consumer_override_group_id=VARIABLE)
     assert rig.groups.described == [GROUP]
     assert rig.engine.running[TaskId("a", 0)].consumer["group.id"] == GROUP
 

@@ -17,7 +17,6 @@ from runtime.api.task import SourceTask
 from runtime.api.transformation import Transformation
 from runtime.connectors.file_source import FileStreamSourceTask
 from runtime.converters.header import SimpleHeaderConverter
-from runtime.converters.json.json import JsonConverter
 from runtime.converters.string import StringConverter
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.chain.step import ChainStep
@@ -27,6 +26,7 @@ from runtime.pipeline.source.convert_source import SourceConversion, source_plac
 from runtime.pipeline.source.source_offsets import CommittedOffsets
 from runtime.pipeline.task.failure import Failure
 from runtime.pipeline.tolerance import Tolerance
+from tests.support.tasks.json_converter import json_converter
 from tests.support.tasks.python_messages import Message
 from tests.support.tasks.transforms import predicate, tolerance, transformation
 
@@ -117,15 +117,9 @@ STRUCTS = st.fixed_dictionaries(
 MAPS = st.dictionaries(st.sampled_from("abcts"), st.sampled_from([None, 1, "7", 1.5, {"d": 1}]), max_size=5)
 
 
-def _json(schemas: bool) -> JsonConverter:
-    converter = JsonConverter()
-    converter.configure({"schemas.enable": str(schemas).lower()}, False)
-    return converter
-
-
-ENVELOPES = STRUCTS.map(lambda value: _json(True).from_connect("t", LINE, value))
-OTHERS = STRUCTS.map(lambda value: _json(True).from_connect("t", OTHER, {**value, "a": str(value["a"])}))
-OBJECTS = MAPS.map(lambda value: _json(False).from_connect("t", None, value))
+ENVELOPES = STRUCTS.map(lambda value: json_converter(True).from_connect("t", LINE, value))
+OTHERS = STRUCTS.map(lambda value: json_converter(True).from_connect("t", OTHER, {**value, "a": str(value["a"])}))
+OBJECTS = MAPS.map(lambda value: json_converter(False).from_connect("t", None, value))
 ODD = st.sampled_from([None, b"{", b"", b'{"schema":null,"payload":1}', b'"text"', b"null"])
 
 
@@ -155,7 +149,7 @@ def _sunk(steps: list[ChainStep], schemas: bool, messages: list[Message], way: s
     """`way`: "together"; "transformed" together, but converted one by one; "each" record by itself."""
     letters = RecordingReporter()
     errors: Tolerance = tolerance(letters, **policy)
-    converters = Converters(StringConverter(), _json(schemas), SimpleHeaderConverter())
+    converters = Converters(StringConverter(), json_converter(schemas), SimpleHeaderConverter())
     conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors, min_average=1)
     if way != "together":
         conversion._batches._values = None
@@ -211,9 +205,9 @@ def _sourced(
 ) -> Any:
     """The records sent. `schemas` is for JSON values with keys as text; with None, values are text and keys JSON."""
     errors = tolerance(**policy)
-    converters = Converters(StringConverter(), _json(bool(schemas)), SimpleHeaderConverter())
+    converters = Converters(StringConverter(), json_converter(bool(schemas)), SimpleHeaderConverter())
     if schemas is None:
-        converters = Converters(_json(True), StringConverter(), SimpleHeaderConverter())
+        converters = Converters(json_converter(True), StringConverter(), SimpleHeaderConverter())
     offsets = CommittedOffsets("c", [])
     conversion = SourceConversion(Chain(steps, errors, source_place), converters, offsets, errors, task)
     if not together:
@@ -279,9 +273,9 @@ def test_a_typical_chain_processes_batches_without_creating_records() -> None:
     router = transformation("RegexRouter", {"regex": "t", "replacement": "u"})
     steps = [ChainStep(STEPS[1]), ChainStep(STEPS[4]), ChainStep(router), ChainStep(STEPS[6])]
     errors = tolerance()
-    converters = Converters(StringConverter(), _json(True), SimpleHeaderConverter())
+    converters = Converters(StringConverter(), json_converter(True), SimpleHeaderConverter())
     conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
-    value = _json(True).from_connect("t", LINE, {"a": 1, "b": "x", "c": None, "t": "u"})
+    value = json_converter(True).from_connect("t", LINE, {"a": 1, "b": "x", "c": None, "t": "u"})
     batch, positions = conversion.convert([Message(n, value, b"k") for n in range(9)], {TopicPartition("t", 0)})
     assert isinstance(batch, SinkBatch)
     assert batch._records is None
@@ -299,7 +293,7 @@ def test_maps_with_the_same_keys_are_processed_without_creating_records() -> Non
         ChainStep(transformation("Cast$Value", {"spec": "p:string"})),
     ]
     errors = tolerance()
-    converters = Converters(StringConverter(), _json(False), SimpleHeaderConverter())
+    converters = Converters(StringConverter(), json_converter(False), SimpleHeaderConverter())
     conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
     messages = [Message(n, b'{"a":%d,"b":"x","c":null}' % n) for n in range(3)]
     batch, _ = conversion.convert(messages, {TopicPartition("t", 0)})
@@ -323,7 +317,7 @@ def test_value_to_key_and_predicates_process_batches_without_creating_records() 
         ChainStep(transformation("HoistField$Value", {"field": "h"}), predicate("HasHeaderKey", {"name": "h"})),
     ]
     errors = tolerance()
-    converters = Converters(StringConverter(), _json(False), SimpleHeaderConverter())
+    converters = Converters(StringConverter(), json_converter(False), SimpleHeaderConverter())
     conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
     batch, _ = conversion.convert([Message(n, b'{"a":%d,"b":"x"}' % n) for n in range(3)], {TopicPartition("t", 0)})
     assert isinstance(batch, SinkBatch)
@@ -340,7 +334,7 @@ def test_routers_and_headers_process_batches_without_creating_records() -> None:
         ChainStep(transformation("Filter", {}), predicate("HasHeaderKey", {"name": "h"}), negate=True),
     ]
     errors = tolerance()
-    converters = Converters(StringConverter(), _json(False), SimpleHeaderConverter())
+    converters = Converters(StringConverter(), json_converter(False), SimpleHeaderConverter())
     conversion = SinkConversion(converters, Chain(steps, errors, sink_place), errors)
     messages = [Message(n, b'{"a":%d,"b":"x"}' % n, None, [("g", b"1")], _time=3_599_998 + n) for n in range(2)]
     batch, _ = conversion.convert(messages, {TopicPartition("t", 0)})

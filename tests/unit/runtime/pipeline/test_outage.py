@@ -11,7 +11,7 @@ import pytest
 from runtime.model.states import State
 from tests.support.broker import EmbeddedBroker
 from tests.support.kafka.topics import count
-from tests.support.tasks.pipeline import file_sink, file_source, group_offsets, records, source_offsets
+from tests.support.tasks.pipeline import append, file_sink, file_source, group_offsets, records, source_offsets
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
@@ -39,8 +39,7 @@ def test_tasks_survive_an_outage_of_the_broker(broker: EmbeddedBroker, tmp_path:
     wait_until(lambda: copy.exists() and copy.read_bytes() == b"one\n")
     broker.kill()
     lines = b"".join(b"line %d\n" % n for n in range(300_000))  # more than the capacity of the producer's queue
-    with file.open("ab") as more:
-        more.write(lines)
+    append(file, lines)
     started = time.monotonic()
     wait_until_records_queue(source)
     broker.start()
@@ -65,8 +64,7 @@ def test_tasks_can_be_stopped_during_an_outage(broker: EmbeddedBroker, tmp_path:
     wait_until(lambda: copy.exists() and copy.read_bytes() == b"one\n")
     wait_until(lambda: count(broker.bootstrap, source_spec.offsets_topic) == 1)
     broker.kill()
-    with file.open("ab") as more:
-        more.write(b"x\n" * 300_000)
+    append(file, b"x\n" * 300_000)
     wait_until_records_queue(source)
     source.stop()
     sink.stop()

@@ -11,7 +11,6 @@ from runtime.api.data.schema import STRING_SCHEMA
 from runtime.api.task import SourceTask
 from runtime.api.transformation import Transformation
 from runtime.converters.header import SimpleHeaderConverter
-from runtime.converters.json.json import JsonConverter
 from runtime.converters.string import StringConverter
 from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.chain.step import ChainStep
@@ -20,6 +19,7 @@ from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.source.convert_source import SourceConversion, source_place
 from runtime.pipeline.source.source_offsets import CommittedOffsets
 from runtime.pipeline.task.failure import Failure
+from tests.support.tasks.json_converter import json_converter
 from tests.support.tasks.python_messages import Message
 from tests.support.tasks.transforms import tolerance, transformation
 
@@ -33,9 +33,7 @@ class _Reporter:
 
 
 def _sunk(step: Transformation, times: list[int], together: bool, reporter: _Reporter | None = None) -> list[Any]:
-    converter = JsonConverter()
-    converter.configure({"schemas.enable": "false"}, False)
-    converters = Converters(StringConverter(), converter, SimpleHeaderConverter())
+    converters = Converters(StringConverter(), json_converter(False), SimpleHeaderConverter())
     errors = tolerance(reporter, tolerate_all=True)
     conversion = SinkConversion(converters, Chain([ChainStep(step)], errors, sink_place), errors, min_average=1)
     if not together:

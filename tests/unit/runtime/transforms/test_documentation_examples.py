@@ -6,15 +6,13 @@ from typing import Any
 
 from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.data.schema import STRING_SCHEMA
-from runtime.converters.json.json import JsonConverter
 from runtime.pipeline.chain.step import ChainStep
+from tests.support.tasks.json_converter import json_converter
 from tests.support.tasks.transforms import chain, predicate, transformation
 
 
 def _json(record: Any) -> str:
-    converter = JsonConverter()
-    converter.configure({"schemas.enable": "false"}, False)
-    return (converter.from_connect("t", record.value_schema, record.value) or b"").decode()
+    return (json_converter(False).from_connect("t", record.value_schema, record.value) or b"").decode()
 
 
 def test_lines_of_a_file_become_maps_with_their_source() -> None:

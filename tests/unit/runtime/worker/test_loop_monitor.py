@@ -1,14 +1,15 @@
-"""Reports of a blocked event loop."""
+"""Reports of a blocked event loop, and the clock of garbage collections."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import time
 
 import pytest
 
-from runtime.worker.loop_monitor import LoopMonitor
+from runtime.worker.loop_monitor import CollectionClock, LoopMonitor
 
 
 def blocks_the_loop() -> None:
@@ -47,3 +48,13 @@ def test_the_time_of_garbage_collections_is_reported(caplog: pytest.LogCaptureFi
     assert [record.getMessage() for record in caplog.records] == [
         "The event loop was blocked for 200 ms (garbage collection took 150 ms)"
     ]
+
+
+def test_the_clock_counts_collections_until_it_is_closed() -> None:
+    clock = CollectionClock()
+    clock.start()
+    gc.collect()
+    counted = clock.total
+    clock.close()
+    gc.collect()
+    assert 0 < counted == clock.total

@@ -90,6 +90,10 @@ class Watcher:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
+    async def run_until(self, count: int) -> None:
+        async with self.running():
+            await self.until(count)
+
 
 async def test_polling_reports_only_differences() -> None:
     failed = status("a", tasks=["FAILED"])
@@ -100,8 +104,7 @@ async def test_polling_reports_only_differences() -> None:
         expanded(failed, status("c")),
     )
     watcher = Watcher(transport)
-    async with watcher.running():
-        await watcher.until(2)
+    await watcher.run_until(2)
     (first, one), (second, two) = watcher.seen[:2]
     assert (one.added, one.link) == (frozenset("ab"), True)
     assert first.since == {}, "the time of states in the first snapshot is unknown"
@@ -116,8 +119,7 @@ async def test_polling_reports_only_differences() -> None:
 async def test_retries_back_off_to_a_minute_and_the_status_shows_the_delay() -> None:
     transport = Scripted(expanded(status("a")), Unreachable("cannot reach it"))
     watcher = Watcher(transport)
-    async with watcher.running():
-        await watcher.until(10)
+    await watcher.run_until(10)
     assert watcher.slept[:9] == [2.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
     lost = watcher.seen[2][0]
     assert lost.link == ClusterLink(LinkState.LOST, 1000.0, 1005.0, "cannot reach it")
@@ -150,8 +152,7 @@ async def test_other_answers_trigger_a_refresh_only_while_the_connection_is_lost
 async def test_a_lost_connection_is_restored_without_intervention() -> None:
     transport = Scripted(expanded(), Unreachable("gone"), Unreachable("gone"), expanded(status("a")))
     watcher = Watcher(transport)
-    async with watcher.running():
-        await watcher.until(4)
+    await watcher.run_until(4)
     states = [snapshot.link.state for snapshot, _ in watcher.seen[:4]]
     assert states == [LinkState.POLLING, LinkState.LOST, LinkState.LOST, LinkState.POLLING]
 
@@ -201,8 +202,7 @@ async def test_a_lost_event_stream_is_resumed_after_the_last_event_id() -> None:
     ]
     again = event("connector", part(status("c")), 6)
     watcher = Watcher(Scripted(AssertionError("polled")), [first, [*again, ": hold"]])
-    async with watcher.running():
-        await watcher.until(3)
+    await watcher.run_until(3)
     assert watcher.last_ids == ["", "boot.5"]
     snapshot = watcher.store.snapshot
     assert snapshot.connectors["a"].state == "STOPPED"
@@ -214,8 +214,7 @@ async def test_a_lost_event_stream_is_resumed_after_the_last_event_id() -> None:
 async def test_a_lost_stream_is_live_again_after_its_first_line() -> None:
     first = event("snapshot", {"connectors": expanded(status("a"))}, 1)
     watcher = Watcher(Scripted(None), [first, Unreachable("gone"), ["", ": hold"]])
-    async with watcher.running():
-        await watcher.until(3)
+    await watcher.run_until(3)
     assert watcher.last_ids == ["", "boot.1", "boot.1"]
     assert [s.link.state for s, _ in watcher.seen] == [LinkState.LIVE, LinkState.LOST, LinkState.LIVE]
 
@@ -228,8 +227,7 @@ async def test_a_burst_of_events_is_one_difference() -> None:
         ": hold",
     ]
     watcher = Watcher(Scripted(None), [lines])
-    async with watcher.running():
-        await watcher.until(2)
+    await watcher.run_until(2)
     assert watcher.seen[1][1].added == frozenset(names)
 
 
@@ -248,23 +246,20 @@ async def test_changes_of_a_busy_cluster_are_reported_at_a_limited_rate() -> Non
             await asyncio.sleep(0.005)
 
     watcher.store.lines = lines
-    async with watcher.running():
-        await watcher.until(4)
+    await watcher.run_until(4)
     pauses = [after - before for before, after in pairwise(heard[1:4])]
     assert all(pause > 0.19 for pause in pauses), pauses
 
 
 async def test_without_an_event_stream_the_store_polls() -> None:
     watcher = Watcher(Scripted(expanded(status("a"))), [NotFound("HTTP 404 Not Found", 404)])
-    async with watcher.running():
-        await watcher.until(1)
+    await watcher.run_until(1)
     assert watcher.seen[0][0].link.state is LinkState.POLLING
 
 
 async def test_an_invalid_event_reconnects_the_stream() -> None:
     watcher = Watcher(Scripted(None), [event("snapshot", [], 1), [*event("snapshot", {"connectors": {}}, 2), ": hold"]])
-    async with watcher.running():
-        await watcher.until(2)
+    await watcher.run_until(2)
     assert [snapshot.link.state for snapshot, _ in watcher.seen] == [LinkState.LOST, LinkState.LIVE]
 
 
@@ -282,8 +277,7 @@ MALFORMED: dict[str, Any] = {
 @pytest.mark.parametrize("answer", MALFORMED.values(), ids=MALFORMED)
 async def test_the_watch_continues_after_any_answer(answer: Any) -> None:
     watcher = Watcher(Scripted(expanded(status("a")), answer, answer, expanded(status("a"), status("b"))))
-    async with watcher.running():
-        await watcher.until(4)
+    await watcher.run_until(4)
     first, lost, again, back = (snapshot for snapshot, _ in watcher.seen[:4])
     assert [one.link.state for one in (lost, again)] == [LinkState.LOST] * 2
     assert lost.link.trouble and lost.connectors == first.connectors, "the connectors are kept and the reason is shown"
@@ -299,8 +293,7 @@ async def test_a_malformed_event_is_followed_by_a_snapshot() -> None:
         [*event("snapshot", {"connectors": expanded(status("a", "STOPPED", []))}, 3), ": hold"],
     ]
     watcher = Watcher(Scripted(Unreachable("not polled")), streams)
-    async with watcher.running():
-        await watcher.until(3)
+    await watcher.run_until(3)
     assert watcher.last_ids == ["", ""]
     assert [snapshot.link.state for snapshot, _ in watcher.seen] == [LinkState.LIVE, LinkState.LOST, LinkState.LIVE]
 
@@ -309,8 +302,7 @@ async def test_a_malformed_event_is_followed_by_a_snapshot() -> None:
 async def test_after_failed_events_the_store_polls_shows_the_reason_and_retries(error: Exception) -> None:
     live = [*event("snapshot", {"connectors": expanded(status("b"))}, 1), ": hold"]
     watcher = Watcher(Scripted(expanded(status("a"))), [error, error, live])
-    async with watcher.running():
-        await watcher.until(2)
+    await watcher.run_until(2)
     polling, live_again = (snapshot for snapshot, _ in watcher.seen)
     assert polling.link.state is LinkState.POLLING and polling.connectors.keys() == {"a"}
     assert polling.link.text(0) == f"polling (events: {error.message})"  # type: ignore[attr-defined]
@@ -328,8 +320,7 @@ async def test_a_silent_stream_does_not_delay_the_list(lines: list[str]) -> None
         await asyncio.Event().wait()
 
     watcher.store.lines = hanging
-    async with watcher.running():
-        await watcher.until(1)
+    await watcher.run_until(1)
     assert watcher.seen[0][0].link.state is LinkState.POLLING
     assert watcher.seen[0][0].link.trouble == "events: nothing arrived within 0.05 s"
 

@@ -16,7 +16,8 @@ from tests.support.servers.loopback import Handler, serving
 from tui import session
 from tui.client.calls import ApiCall, Transport
 from tui.contexts.profiles import Profile
-from tui.errors import TimedOut, Unreachable, UsageError
+from tui.errors import Refused, TimedOut, Unreachable, UsageError
+from tui.wire.endpoint import decode
 
 Open = Callable[[Profile], Transport]
 
@@ -155,3 +156,21 @@ async def test_only_reads_fail_over_from_a_worker_that_hangs(dial: Open, port: i
         assert (await dial(profile).send(ApiCall("GET", "/x")))["path"] == "/x"
         with pytest.raises(TimedOut, match=r"within 0\.3 s"):
             await dial(profile).send(ApiCall("POST", "/x", {}))
+
+
+@pytest.mark.parametrize(
+    ("page", "reason"),
+    [
+        (
+            b"<html><title>Error 400 x</title><tr><th>MESSAGE:</th><td>Ambiguous &amp; bad</td></tr>",
+            ": Ambiguous & bad",
+        ),
+        (b"<html><head><title>502 Bad Gateway</title></head>", ": 502 Bad Gateway"),
+        (b"<p>sorry</p>", ""),
+        (b"no page", ": no page"),
+    ],
+)
+def test_the_message_of_an_error_page(page: bytes, reason: str) -> None:
+    with pytest.raises(Refused) as caught:
+        decode(400, page)
+    assert caught.value.message == f"HTTP 400{reason}"

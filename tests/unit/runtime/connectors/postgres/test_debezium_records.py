@@ -10,20 +10,14 @@ from collections.abc import Callable
 import pytest
 
 from runtime.api.data.record import SourceRecord
-from runtime.converters.json.json import JsonConverter
 from tests.support.tasks.cdc_comparison import MODES, Event, comparable, recorded, shortened
 from tests.support.tasks.cdc_tables import CHANGES, TABLES
+from tests.support.tasks.json_converter import json_converter
 from tests.support.tasks.postgres_cdc import CdcRun, Database
 
 
-def _converter(is_key: bool) -> JsonConverter:
-    converter = JsonConverter()
-    converter.configure({"schemas.enable": "true"}, is_key)
-    return converter
-
-
 def _event(record: SourceRecord, prefix: str) -> Event:
-    keys, values = _converter(True), _converter(False)
+    keys, values = json_converter(True, True), json_converter()
     key = None if record.key is None else keys.from_connect(record.topic, record.key_schema, record.key)
     value = None if record.value is None else values.from_connect(record.topic, record.value_schema, record.value)
     headers = [(name, json.dumps(item).encode()) for name, _, item in record.headers or []]

@@ -11,10 +11,8 @@ from runtime.api import ConnectError, DataError, OffsetAndMetadata
 from runtime.connectors.spark import session_client
 from runtime.connectors.spark.sink.task import NO_BATCH
 from runtime.model.task_errors import TaskLostError
-from tests.support.tasks.spark_sink import ONE, ZERO, SparkSinkRig
+from tests.support.tasks.spark_sink import ONE, ROW, ZERO, SparkSinkRig
 from tests.support.tasks.task_contexts import DeadLetterList
-
-ROW = {"id": 1, "name": "a"}
 
 
 @pytest.fixture(autouse=True)
@@ -48,10 +46,7 @@ def test_a_batch_is_written_at_the_trigger_committed_with_its_id_and_published()
 
 def test_a_batch_is_published_only_when_all_its_offsets_have_been_committed() -> None:
     rig = SparkSinkRig()
-    rig.put(ZERO, ROW)
-    rig.put(ONE, ROW)
-    rig.pass_time(10)
-    rig.session.take("write")
+    rig.write(ZERO, ONE)
     allowed = rig.pre_commit()
     rig.task.committed({ZERO: allowed[ZERO]})
     assert rig.operations() == []
@@ -89,18 +84,13 @@ def test_closing_a_partition_discards_the_batch_and_reads_the_others_again() -> 
 
 def test_a_lost_partition_prevents_a_commit_of_the_rest_of_its_batch() -> None:
     rig = SparkSinkRig()
-    rig.put(ZERO, ROW)
-    rig.put(ONE, ROW)
-    rig.pass_time(10)
-    rig.session.take("write")
+    rig.write(ZERO, ONE)
     assert rig.pre_commit(ONE) == {}
 
 
 def test_a_batch_whose_commit_is_pending_is_published_after_the_partitions_are_gone() -> None:
     rig = SparkSinkRig()
-    rig.put(ZERO, ROW)
-    rig.pass_time(10)
-    rig.session.take("write")
+    rig.write(ZERO)
     allowed = rig.pre_commit()
     rig.task.close([ZERO, ONE])
     assert rig.context.sought == {}
@@ -112,9 +102,7 @@ def test_a_batch_whose_commit_is_pending_is_published_after_the_partitions_are_g
 
 def test_a_batch_whose_commit_was_refused_is_left_to_the_next_owner() -> None:
     rig = SparkSinkRig()
-    rig.put(ZERO, ROW)
-    rig.pass_time(10)
-    rig.session.take("write")
+    rig.write(ZERO)
     rig.pre_commit()
     rig.task.close([ZERO, ONE])
     rig.pass_time(0)
@@ -123,10 +111,7 @@ def test_a_batch_whose_commit_was_refused_is_left_to_the_next_owner() -> None:
 
 def test_a_task_with_a_partition_left_of_a_batch_whose_commit_was_refused_is_placed_again() -> None:
     rig = SparkSinkRig()
-    rig.put(ZERO, ROW)
-    rig.put(ONE, ROW)
-    rig.pass_time(10)
-    rig.session.take("write")
+    rig.write(ZERO, ONE)
     assert set(rig.pre_commit()) == {ZERO, ONE}
     rig.task.close([ZERO])
     rig.pass_time(59)
@@ -136,9 +121,7 @@ def test_a_task_with_a_partition_left_of_a_batch_whose_commit_was_refused_is_pla
 
 def test_partitions_that_come_back_are_looked_up_in_the_group() -> None:
     rig = SparkSinkRig()
-    rig.put(ZERO, ROW)
-    rig.pass_time(10)
-    rig.session.take("write")
+    rig.write(ZERO)
     rig.pre_commit()
     rig.task.close([ZERO, ONE])
     rig.task.open([ZERO, ONE])
@@ -198,7 +181,7 @@ def test_records_for_which_the_query_fails_are_reported_and_the_rest_is_written(
     rig.pass_time(10)
     rig.session.refuse("[CAST_INVALID_INPUT] 'x'", "data")
     rig.pass_time(0)
-    rig.session.answer("probe", [(1, "bad x"), (3, "bad y")])
+    rig.session.take("probe", [(1, "bad x"), (3, "bad y")])
     rig.pass_time(0)
     assert [(r.kafka_partition, r.kafka_offset) for r, _ in reporter.reported] == [(0, 101), (1, 101)]
     assert "bad y" in str(reporter.reported[1][1])
@@ -276,9 +259,7 @@ def test_a_text_that_is_no_query_ends_the_task_before_any_batch() -> None:
 
 def test_a_committed_batch_that_cannot_be_published_fails_the_task() -> None:
     rig = SparkSinkRig()
-    rig.put(ZERO, ROW)
-    rig.pass_time(10)
-    rig.session.take("write")
+    rig.write(ZERO)
     rig.task.committed(rig.pre_commit())
     rig.session.refuse("a constraint of the table is violated")
     with pytest.raises(ConnectError, match=r"constraint of the table .* published when the task is restarted"):
@@ -291,9 +272,7 @@ def test_a_task_whose_session_has_ended_is_placed_again(operation: str) -> None:
     if operation == "resolve":
         rig.task.open([ZERO])
     else:
-        rig.put(ZERO, ROW)
-        rig.pass_time(10)
-        rig.session.take("write")
+        rig.write(ZERO)
         rig.task.committed(rig.pre_commit())
     assert rig.operations() == [operation]
     rig.session.requests.pop()[1].set_exception(session_client.SessionLostError("The driver has closed the connection"))
@@ -312,7 +291,7 @@ def test_the_first_task_maintains_its_table_at_the_interval() -> None:
     assert rig.operations() == ["maintain"]
     rig.pass_time(7200)
     assert rig.operations() == ["maintain"]  # the first one still runs
-    rig.session.answer("maintain", {"busy": True})
+    rig.session.take("maintain", {"busy": True})
     rig.pass_time(0)
     rig.pass_time(60)
     (request,) = [request for request, _ in rig.session.requests]
@@ -320,7 +299,7 @@ def test_the_first_task_maintains_its_table_at_the_interval() -> None:
     rig.session.refuse("another application has changed the table")  # does not end the task
     rig.pass_time(0)
     rig.pass_time(3600)
-    rig.session.answer("maintain", {"busy": False, "seconds": 1.5})
+    rig.session.take("maintain", {"busy": False, "seconds": 1.5})
     rig.pass_time(3599)
     assert rig.operations() == []
 

@@ -43,7 +43,7 @@ class SparkSourceRig:
     def opened(self) -> dict[str, Any]:
         """The session has opened the source; returns the request."""
         request = self.session.requests[0][0]
-        self.session.answer("open", {"checkpoint": "c1"})
+        self.session.take("open", {"checkpoint": "c1"})
         assert self.task.poll() is None
         return request
 
@@ -56,7 +56,7 @@ class SparkSourceRig:
                 pa.Table.from_pylist(rows, pa.schema({"id": pa.int64(), "name": pa.string()})), paths[-1]
             )
         request = self.session.requests[0][0]
-        self.session.answer("next", {"batch": batch, "spool": "s1", "files": paths, "seconds": 0.5})
+        self.session.take("next", {"batch": batch, "spool": "s1", "files": paths, "seconds": 0.5})
         return request
 
     def poll(self) -> list[SourceRecord]:

@@ -118,8 +118,7 @@ def test_records_that_are_gone_are_an_error(broker: KafkaBroker, clients: Client
         offsets.end(start, None)
 
 
-def test_missing_topics_and_brokers(broker: KafkaBroker, clients: ClientSettings) -> None:
-    topic = broker.create_topic()
+def test_missing_topics_and_brokers(topic: str, clients: ClientSettings) -> None:
     assert missing_topics(clients.admin, [topic, "no.such.topic"]) == ["no.such.topic"]
     with pytest.raises(TopicsUnreachableError):
         TopicOffsets(clients.admin, "no.such.topic").latest()

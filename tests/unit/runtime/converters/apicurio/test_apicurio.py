@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -30,9 +31,8 @@ Kind = type[ApicurioConverter]
 
 @pytest.fixture
 def stub() -> Iterator[StubApicurio]:
-    stub = StubApicurio()
-    yield stub
-    stub.close()
+    with closing(StubApicurio()) as stub:
+        yield stub
 
 
 def made(
@@ -150,14 +150,11 @@ def test_errors(stub: StubApicurio) -> None:
 
 
 def test_credentials() -> None:
-    stub = StubApicurio("me", "secret")
-    try:
+    with closing(StubApicurio("me", "secret")) as stub:
         config = {**AUTO, f"{A}auth.username": "me", f"{A}auth.password": "secret"}
         assert made(ApicurioAvroConverter, stub, config).from_connect("t", ORDER, VALUE)
         with pytest.raises(DataError, match="401"):
             made(ApicurioAvroConverter, stub, AUTO).from_connect("t", ORDER, VALUE)
-    finally:
-        stub.close()
 
 
 def test_the_converters_are_found_by_their_full_names() -> None:

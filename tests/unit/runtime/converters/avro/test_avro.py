@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import io
 import json
 import sys
-from collections.abc import Iterator
+from contextlib import closing
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import fastavro
 import pytest
 
 from runtime.api.data.columns import ValueBatch
-from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
 from runtime.api.data.schema import (
-    BOOLEAN_SCHEMA,
-    BYTES_SCHEMA,
-    FLOAT32_SCHEMA,
-    FLOAT64_SCHEMA,
-    INT8_SCHEMA,
-    INT16_SCHEMA,
     INT32_SCHEMA,
     INT64_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
@@ -29,80 +22,32 @@ from runtime.api.data.schema import (
     Field,
     Schema,
     Type,
-)  # fmt: skip
+)
 from runtime.api.errors import ConfigError, DataError, RetriableError
 from runtime.converters.avro.avro import MISSING, AvroConverter
-from runtime.plugins.registry import load, registry
 from runtime.rest.security.tls import server_context
 from tests.support.generated import TWENTY, records
+from tests.support.registry_converters import DETAILED, HOME, VALUE, record, registry_converter
 from tests.support.servers.java_stores import KEYS, ROOT, TRUST
 from tests.support.servers.schema_registry import StubRegistry
 
-
-@pytest.fixture
-def stub() -> Iterator[StubRegistry]:
-    stub = StubRegistry()
-    yield stub
-    stub.close()
-
-
-def made(stub: StubRegistry, is_key: bool = False, /, **config: str) -> AvroConverter:
-    converter = AvroConverter()
-    keys = {name.replace("_", "."): text for name, text in config.items()}
-    converter.configure({"schema.registry.url": stub.url, **keys}, is_key)
-    return converter
-
-
-def record(*fields: tuple[str, Schema], name: str | None = "com.x.Order", **more: Any) -> Schema:
-    return Schema(Type.STRUCT, name=name, fields=tuple(Field(n, s) for n, s in fields), **more)
-
-
-ADDRESS = record(("street", STRING_SCHEMA), ("zip", OPTIONAL_STRING_SCHEMA), name="com.x.Address")
-EVERYTHING = record(
-    ("i8", INT8_SCHEMA),
-    ("i16", INT16_SCHEMA),
-    ("i32", INT32_SCHEMA),
-    ("i64", INT64_SCHEMA.replace(doc="a long one")),
-    ("f32", FLOAT32_SCHEMA),
-    ("f64", FLOAT64_SCHEMA.replace(default=1.5)),
-    ("flag", BOOLEAN_SCHEMA),
-    ("text", STRING_SCHEMA.replace(default="none")),
-    ("raw", BYTES_SCHEMA),
-    ("price", decimal_schema(2)),
-    ("day", DATE_SCHEMA),
-    ("time", TIME_SCHEMA),
-    ("at", TIMESTAMP_SCHEMA.replace(optional=True)),
-    ("home", ADDRESS),
-    ("work", ADDRESS.replace(optional=True)),
-    ("tags", Schema(Type.ARRAY, values=OPTIONAL_STRING_SCHEMA)),
-    ("sizes", Schema(Type.MAP, keys=STRING_SCHEMA, values=INT32_SCHEMA)),
-    ("by_number", Schema(Type.MAP, keys=INT32_SCHEMA, values=ADDRESS, optional=True)),
-    ("level", STRING_SCHEMA.replace(name="com.x.Level", version=3, parameters=(("a", "b"),))),
-    ("inner", record(("n", INT32_SCHEMA), name=None)),
-    ("other", record(("m", INT32_SCHEMA), name=None)),
-    version=7,
-    doc="all there is",
-)
-HOME = {"street": "Main", "zip": None}
-VALUE = {
-    "i8": -1, "i16": 300, "i32": -(2**31), "i64": 2**63 - 1, "f32": 0.5, "f64": 1e300, "flag": True, "text": "Löve",
-    "raw": b"\x00\xff", "price": Decimal("-12.30"), "day": dt.date(2024, 2, 29), "time": dt.time(23, 59, 59, 999000),
-    "at": dt.datetime(2024, 1, 1, 12, 0, 0, 1000, dt.UTC), "home": HOME, "work": None, "tags": ["a", None],
-    "sizes": {"s": 1}, "by_number": {7: HOME}, "level": "high", "inner": {"n": 1}, "other": {"m": 2},
-}  # fmt: skip
+made = partial(registry_converter, AvroConverter)
+MORE = {"inner": record(("n", INT32_SCHEMA), name=None), "other": record(("m", INT32_SCHEMA), name=None)}
+EVERYTHING = record(*DETAILED.items(), *MORE.items(), version=7, doc="all there is")
+VALUES = {**VALUE, "inner": {"n": 1}, "other": {"m": 2}}
 
 
 def test_every_type_round_trips(stub: StubRegistry) -> None:
-    data = made(stub).from_connect("t", EVERYTHING, VALUE)
+    data = made(stub).from_connect("t", EVERYTHING, VALUES)
     assert data is not None
     assert data[:5] == b"\x00\x00\x00\x00\x01"
     schema, value = made(stub).to_connect("t", data)
-    assert value == VALUE
+    assert value == VALUES
     assert schema == EVERYTHING
 
 
 def test_registered_schemas_are_valid_avro(stub: StubRegistry) -> None:
-    data = made(stub).from_connect("t", EVERYTHING, VALUE) or b""
+    data = made(stub).from_connect("t", EVERYTHING, VALUES) or b""
     document = json.loads(stub.schemas[0]["schema"])
     fields = {field["name"]: field for field in document["fields"]}
     assert (document["name"], document["namespace"], document["connect.name"]) == ("Order", "com.x", "com.x.Order")
@@ -264,8 +209,7 @@ def test_errors_of_the_registry(stub: StubRegistry) -> None:
 
 
 def test_several_registries_and_credentials() -> None:
-    stub = StubRegistry("me", "secret")
-    try:
+    with closing(StubRegistry("me", "secret")) as stub:
         urls = f"http://127.0.0.1:1,{stub.url}"
         info = {"basic_auth_credentials_source": "USER_INFO", "basic_auth_user_info": "me:secret"}
         assert made(stub, schema_registry_url=urls, **info).from_connect("t", STRING_SCHEMA, "a")
@@ -274,28 +218,16 @@ def test_several_registries_and_credentials() -> None:
         assert "wrong" not in str(refused.value)
         in_url = stub.url.replace("//", "//me:secret@")
         assert made(stub, schema_registry_url=in_url).from_connect("t", STRING_SCHEMA, "a")
-    finally:
-        stub.close()
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
 def test_a_registry_that_asks_for_certificates(kind: str) -> None:
     tls = server_context({**KEYS[kind], "ssl.truststore.location": str(ROOT), "ssl.client.auth": "required"})
-    served = StubRegistry(tls=tls)
     stores = {f"schema.registry.{key}": value for key, value in {**KEYS[kind], **TRUST[kind]}.items()}
-    try:
+    with closing(StubRegistry(tls=tls)) as served:
         assert made(served, **stores).from_connect("t", STRING_SCHEMA, "x")
         with pytest.raises(ConfigError, match=r"^schema\.registry\.ssl\.truststore\.location=.* cannot be read with"):
             made(served, **{**stores, "schema.registry.ssl.truststore.password": "wrong"})
-    finally:
-        served.close()
-
-
-def test_a_preview_registers_no_schema(stub: StubRegistry) -> None:
-    converter = made(stub)
-    converter.disable_registration()
-    assert converter.from_connect("t", STRING_SCHEMA, "a") == b"\x00\x00\x00\x00\x00\x02a"
-    assert stub.subjects == {}
 
 
 def test_ten_thousand_records_have_the_bytes_of_fastavro(stub: StubRegistry) -> None:
@@ -330,9 +262,3 @@ def test_the_error_names_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(ConfigError) as refused:
         validator("schema.registry.url", ["http://x"])
     assert str(refused.value) == MISSING
-
-
-def test_the_converter_is_found_by_name_but_not_listed() -> None:
-    for name in ("io.confluent.connect.avro.AvroConverter", "AvroConverter", "Avro"):
-        assert load("converter", name) is AvroConverter
-    assert "io.confluent" not in str(registry().entries(connectors_only=False))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-import json
 import random
 from decimal import Decimal
 from typing import Any
@@ -15,15 +14,15 @@ import pytest
 from runtime.api.data.arrow_column import ArrowColumn
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.schema import Field, Schema, Type
-from runtime.converters.avro.avro import AvroDecoder, AvroFormat
-from runtime.converters.registry.schemas import RegisteredSchema, SchemaId
+from runtime.converters.avro.avro import AvroDecoder
+from tests.support.registry_converters import avro_format, registered
 
-FORMAT = AvroFormat({"connect.meta.data": True, "enhanced.avro.schema.support": False})
+FORMAT = avro_format()
 COUNT = 40
 
 
 def decoder(document: Any) -> AvroDecoder:
-    return FORMAT.decoder(RegisteredSchema(SchemaId(1), json.dumps(document), {}), ())
+    return FORMAT.decoder(registered(document), ())
 
 
 def messages(document: Any, rows: list[Any]) -> list[bytes]:
@@ -170,7 +169,7 @@ def test_what_was_read_as_columns_is_written_as_columns() -> None:
     ]
     written = encoder.write_batch(ValueBatch(_PLAIN, rows))
     assert written == [encoder.write(row) for row in rows]
-    read = FORMAT.decoder(RegisteredSchema(SchemaId(1), native.text, {}), ()).read_batch(written)
+    read = FORMAT.decoder(registered(native.text), ()).read_batch(written)
     assert read is not None
     assert encoder.write_batch(read.with_schema(_PLAIN)) == written
     assert list(read.rows) == rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from decimal import Decimal
 from typing import Any
 
@@ -11,8 +10,8 @@ import pytest
 from runtime.api.data.logical import DECIMAL, decimal_schema
 from runtime.api.data.schema import INT32_SCHEMA, STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import DataError
-from runtime.converters.avro.avro import AvroConverter, AvroDecoder, AvroFormat
-from runtime.converters.registry.schemas import RegisteredSchema, SchemaId
+from runtime.converters.avro.avro import AvroDecoder
+from tests.support.registry_converters import avro_format, registered
 
 ENUM = "io.confluent.connect.avro.Enum"
 LETTERS = {"type": "enum", "name": "E", "namespace": "", "symbols": ["A", "B"]}
@@ -22,18 +21,12 @@ MONEY = {
 }  # fmt: skip
 
 
-def _format(**config: str) -> AvroFormat:
-    keys = {name.replace("_", "."): text for name, text in config.items()}
-    required = {"schema.registry.url": "http://registry", "converter.type": "value"}
-    return AvroFormat(AvroConverter.config_def.parse({**required, **keys}))
-
-
 def _decoder(*types: Any, namespace: str = "com.x", **config: str) -> AvroDecoder:
     """Of a record with fields a, b, c."""
     fields = [kind if isinstance(kind, dict) and "default" in kind else {"type": kind} for kind in types]
     named = [{"name": name, **field} for name, field in zip("abc", fields, strict=False)]
     document = {"type": "record", "name": "R", "namespace": namespace, "fields": named}
-    return _format(**config).decoder(RegisteredSchema(SchemaId(1), json.dumps(document), {}), ())
+    return avro_format(**config).decoder(registered(document), ())
 
 
 def _of(decoder: AvroDecoder, name: str) -> Schema:
@@ -55,9 +48,9 @@ def _fixed_decimal(scale: int = 2, precision: int | None = 9, size: int = 4) -> 
 
 def _round_trip(schema: Schema, value: Any, **config: str) -> dict[str, Any]:
     """The fields of the written Avro schema, by name, after a value has been written and read."""
-    form = _format(**config)
+    form = avro_format(**config)
     native = form.native(schema)
-    decoder = form.decoder(RegisteredSchema(SchemaId(1), native.text, {}), ())
+    decoder = form.decoder(registered(native.text), ())
     assert decoder.schema == schema
     assert decoder.read(form.encoder(schema, native, None).write(value)) == value
     return {field["name"]: field for field in native.parsed["fields"]}
@@ -90,8 +83,8 @@ def test_names_within_a_record_without_a_namespace() -> None:
 def test_a_branch_without_a_namespace(enhanced: str) -> None:
     decoder = _decoder(LETTERS, ["null", "int", "E"], enhanced_avro_schema_support=enhanced)
     assert decoder.read(b"\0\4\2") == {"a": "A", "b": {"E": "B"}}
-    form = _format(enhanced_avro_schema_support=enhanced)
-    for target in (None, RegisteredSchema(SchemaId(1), form.native(decoder.schema).text, {})):
+    form = avro_format(enhanced_avro_schema_support=enhanced)
+    for target in (None, registered(form.native(decoder.schema).text)):
         encoder = form.encoder(decoder.schema, form.native(decoder.schema), target)
         data = b"\0" if enhanced == "true" else b"\2A"
         assert encoder.write({"a": "A", "b": {"E": "B"}}) == data + b"\4\2"
@@ -107,7 +100,7 @@ def test_a_type_without_a_namespace_is_written_within_one() -> None:
     assert (fields["b"]["type"], fields["c"]["type"]["fields"][0]["type"]) == (["null", "S"], "S")
     sizes = Schema(Type.MAP, keys=INT32_SCHEMA, values=STRING_SCHEMA, name="M")
     assert _round_trip(_record(sizes), {"a": {1: "x"}})["a"]["type"]["items"]["namespace"] == ""
-    assert "namespace" not in _format().native(_record(struct, name="R")).parsed["fields"][0]["type"]
+    assert "namespace" not in avro_format().native(_record(struct, name="R")).parsed["fields"][0]["type"]
 
 
 def test_a_field_has_parameters_of_its_own() -> None:
@@ -143,9 +136,9 @@ def test_fixed_decimals_are_read_and_written_with_their_size() -> None:
         "connect.parameters": {"scale": "2", "connect.decimal.precision": "9", "connect.fixed.size": "4"},
     }  # fmt: skip
     assert fields["b"]["type"] == ["null", DECIMAL]
-    form, registered = _format(), RegisteredSchema(SchemaId(1), json.dumps(MONEY), {})
+    form, latest = avro_format(), registered(MONEY)
     money = _fixed_decimal()
-    assert form.encoder(money, form.native(money), registered).write(Decimal("0.05")) == b"\0\0\0\5"
+    assert form.encoder(money, form.native(money), latest).write(Decimal("0.05")) == b"\0\0\0\5"
     with pytest.raises(DataError, match="does not fit into 4 bytes"):
         form.encoder(money, form.native(money), None).write(Decimal("99999999.99"))
 
@@ -159,8 +152,8 @@ def test_fixed_decimals_of_several_scales() -> None:
 def test_a_fixed_that_is_too_small_for_the_precision() -> None:
     for precision in (None, 12):
         with pytest.raises(DataError, match=rf"fixed\(4\) cannot store {precision or 64} digits \(max 9\)"):
-            _format().native(_fixed_decimal(precision=precision))
-    assert _format().native(_fixed_decimal(12)).parsed["logicalType"] == "decimal"  # not valid, but Java's
+            avro_format().native(_fixed_decimal(precision=precision))
+    assert avro_format().native(_fixed_decimal(12)).parsed["logicalType"] == "decimal"  # not valid, but Java's
 
 
 def test_fixed_decimals_in_a_union() -> None:
@@ -168,13 +161,13 @@ def test_fixed_decimals_in_a_union() -> None:
     decoder = _decoder(["null", MONEY, other])
     assert decoder.read(b"\2\0\0\0\5") == {"a": {"Money": Decimal("0.05")}}
     assert decoder.read(b"\4\0\0\0\5") == {"a": {"Other": Decimal("0.5")}}
-    form, schema = _format(), decoder.schema
+    form, schema = avro_format(), decoder.schema
     with pytest.raises(DataError, match="cannot be distinguished"):
         form.native(schema)
     fields = [{"name": "a", "type": ["null", "string", MONEY, other]}]
-    latest = json.dumps({"type": "record", "name": "R", "namespace": "com.x", "fields": fields})
+    latest = {"type": "record", "name": "R", "namespace": "com.x", "fields": fields}
     single = _decoder(["null", "string", MONEY]).schema
-    encoder = form.encoder(single, form.native(single), RegisteredSchema(SchemaId(1), latest, {}))
+    encoder = form.encoder(single, form.native(single), registered(latest))
     assert encoder.write({"a": {"Money": Decimal("0.05")}}) == b"\4\0\0\0\5"
 
 

@@ -12,26 +12,21 @@ from runtime.api.data.columns import ValueBatch
 from runtime.api.data.logical import decimal_schema
 from runtime.api.data.schema import BOOLEAN_SCHEMA, FLOAT64_SCHEMA, INT32_SCHEMA, STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import DataError
-from runtime.converters.avro.avro import AvroConverter, AvroDecoder, AvroEncoder, AvroFormat
-from runtime.converters.registry.schemas import RegisteredSchema, SchemaId
+from runtime.converters.avro.avro import AvroDecoder, AvroEncoder
+from runtime.converters.registry.schemas import RegisteredSchema
+from tests.support.registry_converters import avro_format, registered
 
 DECIMAL = {"type": "bytes", "logicalType": "decimal"}
 
 
-def _format(**config: str) -> AvroFormat:
-    keys = {name.replace("_", "."): text for name, text in config.items()}
-    required = {"schema.registry.url": "http://registry", "converter.type": "value"}
-    return AvroFormat(AvroConverter.config_def.parse({**required, **keys}))
-
-
-def _registered(field: Any, **more: Any) -> RegisteredSchema:
+def _with_field(field: Any, **more: Any) -> RegisteredSchema:
     """A record with one field."""
     document = {"type": "record", "name": "R", "fields": [{"name": "f", "type": field, **more}]}
-    return RegisteredSchema(SchemaId(1), json.dumps(document), {})
+    return registered(document)
 
 
 def _decoder(field: Any, /, meta: str = "true", **more: Any) -> AvroDecoder:
-    return _format(connect_meta_data=meta).decoder(_registered(field, **more), ())
+    return avro_format(connect_meta_data=meta).decoder(_with_field(field, **more), ())
 
 
 def _field(decoder: AvroDecoder) -> Schema:
@@ -41,7 +36,7 @@ def _field(decoder: AvroDecoder) -> Schema:
 
 
 def _encoder(schema: Schema, target: RegisteredSchema | None = None) -> AvroEncoder:
-    form, record = _format(), Schema(Type.STRUCT, name="R", fields=(Field("f", schema),))
+    form, record = avro_format(), Schema(Type.STRUCT, name="R", fields=(Field("f", schema),))
     return form.encoder(record, form.native(record), target)
 
 
@@ -50,10 +45,10 @@ def test_whole_numbers_are_defaults_of_floats(kind: Any) -> None:
     decoder = _decoder(kind, default=0)
     data = {"f": bytes(3) + b"@", "d": bytes(7) + b"@", "[": bytes(8) + b"@"}
     assert decoder.read(data[kind["type"][0] if isinstance(kind, dict) else "["]) == {"f": 2.0}
-    target = _registered(INT32_SCHEMA.type.value.replace("int32", "int"))
+    target = _with_field(INT32_SCHEMA.type.value.replace("int32", "int"))
     fields = [*json.loads(target.text)["fields"], {"name": "g", "type": kind, "default": 2}]
     wider = {"type": "record", "name": "R", "fields": fields}
-    encoder = _encoder(INT32_SCHEMA, RegisteredSchema(SchemaId(1), json.dumps(wider), {}))
+    encoder = _encoder(INT32_SCHEMA, registered(wider))
     assert encoder.write({"f": 1}).startswith(b"\x02")
 
 
@@ -63,9 +58,9 @@ def test_defaults_that_are_not_finite(default: float, optional: bool) -> None:
     """Null, as JSON has no such numbers, would not be a valid default."""
     schema = FLOAT64_SCHEMA.replace(default=default, optional=optional)
     record = Schema(Type.STRUCT, name="R", fields=(Field("f", schema),))
-    form, native = _format(), _format().native(Schema(Type.STRUCT, name="R", fields=(Field("f", schema),)))
+    form, native = avro_format(), avro_format().native(Schema(Type.STRUCT, name="R", fields=(Field("f", schema),)))
     assert json.loads(native.text)["fields"][0]["default"] in ("NaN", "Infinity", "-Infinity")
-    decoder = form.decoder(RegisteredSchema(SchemaId(1), native.text, {}), ())
+    decoder = form.decoder(registered(native.text), ())
     assert str(_field(decoder).default) == str(default)
     assert str(decoder.read(form.encoder(record, native, None).write({}))["f"]) == str(default)
 
@@ -99,7 +94,7 @@ def test_defaults_of_maps_with_numbers_as_keys(default: Any, expected: Any) -> N
 def test_maps_with_numbers_as_keys_are_written_as_in_java() -> None:
     values = STRING_SCHEMA.replace(optional=True)
     schema = Schema(Type.MAP, keys=INT32_SCHEMA, values=values, default={1: "a"})
-    native = _format().native(Schema(Type.STRUCT, name="R", fields=(Field("f", schema),)))
+    native = avro_format().native(Schema(Type.STRUCT, name="R", fields=(Field("f", schema),)))
     (field,) = native.parsed["fields"]
     assert "default" not in field
     assert field["type"]["connect.default"] == [[1, "a"]]
@@ -125,31 +120,30 @@ def test_decimals_keep_digits_beyond_their_precision(kind: Any, data: bytes, exp
     decoder = _decoder(kind)
     assert decoder.read(data)["f"].as_tuple() == expected.as_tuple()
     scale = kind["scale"]
-    for target in (None, _registered(kind)):
+    for target in (None, _with_field(kind)):
         if target is not None or kind["type"] == "bytes":
             assert _encoder(decimal_schema(scale), target).write({"f": expected}) == data
 
 
 def test_decimals_for_another_schema() -> None:
-    target = _registered({**DECIMAL, "precision": 9, "scale": 3})
+    target = _with_field({**DECIMAL, "precision": 9, "scale": 3})
     assert _encoder(decimal_schema(1), target).write({"f": Decimal("-1.5")}) == b"\x04" + (-1500).to_bytes(
         2, "big", signed=True
     )
     with pytest.raises(DataError, match="decimals of scale 3, the value has scale 4"):
         _encoder(decimal_schema(4), target).write({"f": Decimal("1.0000")})
     with pytest.raises(DataError, match="no decimal"):
-        _encoder(decimal_schema(1), _registered("bytes")).write({"f": Decimal("1.5")})
+        _encoder(decimal_schema(1), _with_field("bytes")).write({"f": Decimal("1.5")})
     small = {"type": "fixed", "name": "F", "size": 1, "logicalType": "decimal", "precision": 2, "scale": 1}
     with pytest.raises(DataError, match="does not fit into 1 bytes"):
-        _encoder(decimal_schema(1), _registered(small)).write({"f": Decimal("99.9")})
+        _encoder(decimal_schema(1), _with_field(small)).write({"f": Decimal("99.9")})
 
 
 def test_a_type_that_is_named_in_an_object() -> None:
     """Values of the named type are converted as those of its definition."""
     named = {"type": "fixed", "name": "F", "size": 1, "logicalType": "decimal", "precision": 2, "scale": 1}
     fields = [{"name": "a", "type": named}, {"name": "b", "type": {"type": "F"}}]
-    text = json.dumps({"type": "record", "name": "R", "fields": fields})
-    decoder = _format().decoder(RegisteredSchema(SchemaId(1), text, {}), ())
+    decoder = avro_format().decoder(registered({"type": "record", "name": "R", "fields": fields}), ())
     assert decoder.read(b"\x0f\x0e") == {"a": Decimal("1.5"), "b": Decimal("1.4")}
 
 
@@ -157,11 +151,11 @@ def test_metadata_without_connect_meta_data() -> None:
     kind = {"type": "int", "connect.name": "n", "connect.version": 3, "connect.default": 5, "connect.doc": "d"}
     assert _field(_decoder(kind, meta="false")) == INT32_SCHEMA.replace(name="n", version=3, default=5)
     record = Schema(Type.STRUCT, name="R", fields=(Field("f", Schema(Type.INT8)),))
-    assert _format(connect_meta_data="false").native(record).parsed["fields"] == [{"name": "f", "type": "int"}]
+    assert avro_format(connect_meta_data="false").native(record).parsed["fields"] == [{"name": "f", "type": "int"}]
 
 
 def test_batches_of_an_optional_struct() -> None:
-    form, flag = _format(), Field("f", BOOLEAN_SCHEMA)
+    form, flag = avro_format(), Field("f", BOOLEAN_SCHEMA)
     schema = Schema(Type.STRUCT, optional=True, name="R", fields=(flag, Field("d", FLOAT64_SCHEMA)))
     values = ValueBatch(schema, [{"f": True, "d": 0.0}, None] * 20)
     assert (
@@ -182,13 +176,13 @@ def test_texts_that_are_not_utf8() -> None:
 
 def test_branches_have_full_names_with_enhanced_support() -> None:
     inner = {"type": "record", "name": "Event", "namespace": "com.x", "fields": [{"name": "n", "type": "int"}]}
-    registered = _registered(["null", "int", inner])
+    latest = _with_field(["null", "int", inner])
     for enhanced, name in (("false", "Event"), ("true", "com.x.Event")):
-        form = _format(enhanced_avro_schema_support=enhanced)
-        decoder = form.decoder(registered, ())
+        form = avro_format(enhanced_avro_schema_support=enhanced)
+        decoder = form.decoder(latest, ())
         assert decoder.read(b"\x04\x0a") == {"f": {name: {"n": 5}}}
         assert [field.name for field in _field(decoder).fields] == ["int", name]
-        for target in (None, registered):
+        for target in (None, latest):
             encoder = form.encoder(decoder.schema, form.native(decoder.schema), target)
             assert encoder.write({"f": {name: {"n": 5}}}) == b"\x04\x0a"
 
@@ -198,11 +192,11 @@ def test_two_maps_of_the_same_types(name: str | None) -> None:
     """The second one refers to the definition of its entries in the first one."""
     entries = Schema(Type.MAP, keys=INT32_SCHEMA, values=STRING_SCHEMA, name=name)
     fields = Field("a", entries), Field("b", entries.replace(optional=True))
-    form, schema = _format(), Schema(Type.STRUCT, name="R", fields=fields)
+    form, schema = avro_format(), Schema(Type.STRUCT, name="R", fields=fields)
     native = form.native(schema)
     assert native.parsed["fields"][1]["type"][1]["items"] == (name or "io.confluent.connect.avro.MapEntry")
     value = {"a": {1: "x"}, "b": {2: "y"}}
-    decoder = form.decoder(RegisteredSchema(SchemaId(1), native.text, {}), ())
+    decoder = form.decoder(registered(native.text), ())
     assert decoder.schema == schema
     assert decoder.read(form.encoder(schema, native, None).write(value)) == value
 
@@ -222,8 +216,8 @@ def test_docs_and_field_defaults_are_kept_as_parameters() -> None:
         {"name": "e", "type": enum},
     ]
     document = {"type": "record", "name": "R", "doc": "of the record", "fields": fields}
-    form = _format(enhanced_avro_schema_support="true")
-    schema = form.decoder(RegisteredSchema(SchemaId(1), json.dumps(document), {}), ()).schema
+    form = avro_format(enhanced_avro_schema_support="true")
+    schema = form.decoder(registered(document), ()).schema
     assert schema.parameters == ((f"{own}.record.doc", "of the record"), (f"{own}.field.doc.f", "of the field"))
     text, chosen = schema.field("f"), schema.field("e")
     assert text is not None and chosen is not None
@@ -253,7 +247,7 @@ def test_equal_structs_without_a_name_are_defined_once() -> None:
     inner = Schema(Type.STRUCT, fields=(Field("n", INT32_SCHEMA),))
     other = Schema(Type.STRUCT, fields=(Field("m", INT32_SCHEMA),))
     fields = Field("a", inner), Field("b", inner.replace(optional=True)), Field("c", other)
-    native = _format().native(Schema(Type.STRUCT, fields=fields))
+    native = avro_format().native(Schema(Type.STRUCT, fields=fields))
     first, second, third = (field["type"] for field in native.parsed["fields"])
     assert (first["name"], third["name"]) == ("ConnectDefault2", "ConnectDefault3")
     assert second == ["null", "io.confluent.connect.avro.ConnectDefault2"]

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import sys
-from collections.abc import Iterator
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import jsonschema_rs
 import pytest
 
 from runtime.api.data.columns import ValueBatch
-from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
+from runtime.api.data.logical import decimal_schema
 from runtime.api.data.schema import (
     BOOLEAN_SCHEMA,
-    BYTES_SCHEMA,
-    FLOAT32_SCHEMA,
     FLOAT64_SCHEMA,
-    INT8_SCHEMA,
-    INT16_SCHEMA,
     INT32_SCHEMA,
     INT64_SCHEMA,
     OPTIONAL_STRING_SCHEMA,
@@ -28,82 +23,49 @@ from runtime.api.data.schema import (
     Field,
     Schema,
     Type,
-)  # fmt: skip
+)
 from runtime.api.errors import ConfigError, DataError
 from runtime.converters.json_schema.json_schema import JsonSchemaConverter
-from runtime.plugins.registry import load
 from tests.support.generated import TWENTY, records
+from tests.support.registry_converters import ADDRESS, DETAILED, HOME, VALUE, record, registry_converter
 from tests.support.servers.schema_registry import StubRegistry
 
 ENUM, ONE_OF = "io.confluent.connect.json.Enum", "io.confluent.connect.json.OneOf"
 HEAD = b"\x00\x00\x00\x00\x01"
 
 
-@pytest.fixture
-def stub() -> Iterator[StubRegistry]:
-    stub = StubRegistry()
-    yield stub
-    stub.close()
-
-
-def made(stub: StubRegistry, is_key: bool = False, /, **config: str) -> JsonSchemaConverter:
-    converter = JsonSchemaConverter()
-    keys = {name.replace("_", "."): text for name, text in config.items()}
-    converter.configure({"schema.registry.url": stub.url, **keys}, is_key)
-    return converter
-
-
-def record(*fields: tuple[str, Schema], name: str | None = "com.x.Order", **more: Any) -> Schema:
-    return Schema(Type.STRUCT, name=name, fields=tuple(Field(n, s) for n, s in fields), **more)
+made = partial(registry_converter, JsonSchemaConverter)
 
 
 def optional(schema: Schema) -> Schema:
     return schema.replace(optional=True)
 
 
-ADDRESS = record(("street", STRING_SCHEMA), ("zip", OPTIONAL_STRING_SCHEMA), name="com.x.Address")
 COLORS = STRING_SCHEMA.replace(parameters=((ENUM, ""), (f"{ENUM}.red", "red"), (f"{ENUM}.blue", "blue")))
 UNION = Schema(Type.STRUCT, name=ONE_OF, fields=(
     Field(f"{ONE_OF}.field.0", optional(STRING_SCHEMA)), Field(f"{ONE_OF}.field.1", optional(INT32_SCHEMA)),
     Field(f"{ONE_OF}.field.2", optional(ADDRESS)),
 ))  # fmt: skip
-EVERYTHING = record(
-    ("i8", INT8_SCHEMA), ("i16", INT16_SCHEMA), ("i32", INT32_SCHEMA), ("i64", INT64_SCHEMA.replace(doc="a long one")),
-    ("f32", FLOAT32_SCHEMA), ("f64", FLOAT64_SCHEMA.replace(default=1.5)), ("flag", BOOLEAN_SCHEMA),
-    ("text", STRING_SCHEMA.replace(default="none")), ("raw", BYTES_SCHEMA), ("price", decimal_schema(2)),
-    ("day", DATE_SCHEMA), ("time", TIME_SCHEMA), ("at", optional(TIMESTAMP_SCHEMA)), ("home", ADDRESS),
-    ("work", optional(ADDRESS)), ("tags", Schema(Type.ARRAY, values=OPTIONAL_STRING_SCHEMA)),
-    ("sizes", Schema(Type.MAP, keys=STRING_SCHEMA, values=INT32_SCHEMA)),
-    ("by_number", Schema(Type.MAP, keys=INT32_SCHEMA, values=ADDRESS, optional=True)),
-    ("level", STRING_SCHEMA.replace(name="com.x.Level", version=3, parameters=(("a", "b"),))), ("color", COLORS),
-    ("any", UNION), version=7, doc="all there is",
-)  # fmt: skip
-HOME = {"street": "Main", "zip": None}
-VALUE: dict[str, Any] = {
-    "i8": -1, "i16": 300, "i32": -(2**31), "i64": 2**63 - 1, "f32": 0.5, "f64": 1e300, "flag": True, "text": "Löve",
-    "raw": b"\x00\xff", "price": Decimal("-12.30"), "day": dt.date(2024, 2, 29), "time": dt.time(23, 59, 59, 999000),
-    "at": dt.datetime(2024, 1, 1, 12, 0, 0, 1000, dt.UTC), "home": HOME, "work": None, "tags": ["a", None],
-    "sizes": {"s": 1}, "by_number": {7: HOME}, "level": "high", "color": "blue",
-    "any": {f"{ONE_OF}.field.2": HOME},
-}  # fmt: skip
+EVERYTHING = record(*DETAILED.items(), ("color", COLORS), ("any", UNION), version=7, doc="all there is")
+VALUES = {**VALUE, "color": "blue", "any": {f"{ONE_OF}.field.2": HOME}}
 
 
 def test_every_type_round_trips(stub: StubRegistry) -> None:
-    data = made(stub).from_connect("t", EVERYTHING, VALUE)
+    data = made(stub).from_connect("t", EVERYTHING, VALUES)
     assert data is not None
     assert data[:5] == HEAD
     schema, value = made(stub).to_connect("t", data)
-    assert value == VALUE
+    assert value == VALUES
     assert schema == EVERYTHING
-    batch = made(stub).from_connect_batch("t", ValueBatch(EVERYTHING, [VALUE, VALUE]))
+    batch = made(stub).from_connect_batch("t", ValueBatch(EVERYTHING, [VALUES, VALUES]))
     assert batch == [data, data]
     read = made(stub).to_connect_batch("t", [data, data])
     assert read is not None
-    assert (read.schema, list(read.rows)) == (EVERYTHING, [VALUE, VALUE])
+    assert (read.schema, list(read.rows)) == (EVERYTHING, [VALUES, VALUES])
 
 
 def test_the_registered_schema(stub: StubRegistry) -> None:
-    data = made(stub).from_connect("t", EVERYTHING, VALUE) or b""
+    data = made(stub).from_connect("t", EVERYTHING, VALUES) or b""
     assert stub.schemas[0]["schemaType"] == "JSON"
     document = json.loads(stub.schemas[0]["schema"])
     jsonschema_rs.validate(document, json.loads(data[5:]))
@@ -279,8 +241,3 @@ def test_the_error_names_the_missing_extra(stub: StubRegistry, monkeypatch: pyte
     made(stub)
     with pytest.raises(ConfigError, match=r"json.fail.invalid.schema needs .* pip install 'headrace\[json-schema\]'"):
         made(stub, json_fail_invalid_schema="true")
-
-
-def test_the_converter_is_found_by_name() -> None:
-    for name in ("io.confluent.connect.json.JsonSchemaConverter", "JsonSchemaConverter", "JsonSchema"):
-        assert load("converter", name) is JsonSchemaConverter

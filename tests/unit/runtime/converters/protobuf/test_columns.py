@@ -11,7 +11,7 @@ from runtime.api.data.arrow_column import MIN_RECORDS, ArrowColumn
 from runtime.api.errors import DataError
 from runtime.converters.protobuf.options import protobuf_options
 from runtime.converters.protobuf.protobuf import ProtobufConverter, ProtobufDecoder, ProtobufFormat
-from runtime.converters.registry.schemas import RegisteredSchema, SchemaId
+from tests.support.registry_converters import registered
 
 COUNT = 40
 KINDS = (
@@ -26,7 +26,7 @@ def decoder(fields: str, syntax: str = "proto3") -> ProtobufDecoder:
         {"converter.type": "value", "schema.registry.url": "http://unused", "optional.for.proto2": "false"}
     )
     text = f'syntax = "{syntax}";\npackage x;\nmessage Inner {{ int32 a = 1; }}\nmessage Row {{\n{fields}\n}}\n'
-    return ProtobufFormat(protobuf_options(parsed)).decoder(RegisteredSchema(SchemaId(1), text, {}), (1,))
+    return ProtobufFormat(protobuf_options(parsed)).decoder(registered(text), (1,))
 
 
 def messages(reading: ProtobufDecoder, seed: int, names: list[str]) -> list[bytes]:

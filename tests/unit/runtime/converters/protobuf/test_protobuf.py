@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import sys
-from collections.abc import Iterator
-from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,12 +12,10 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 
 from runtime.api.data.columns import ValueBatch
-from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
+from runtime.api.data.logical import DATE_SCHEMA, decimal_schema
 from runtime.api.data.schema import (
     BOOLEAN_SCHEMA,
     BYTES_SCHEMA,
-    FLOAT32_SCHEMA,
-    FLOAT64_SCHEMA,
     INT8_SCHEMA,
     INT16_SCHEMA,
     INT32_SCHEMA,
@@ -29,32 +25,18 @@ from runtime.api.data.schema import (
     Field,
     Schema,
     Type,
-)  # fmt: skip
+)
 from runtime.api.errors import ConfigError, DataError
 from runtime.converters.protobuf.protobuf import MISSING, ProtobufConverter
-from runtime.plugins.registry import load
 from tests.support.generated import TWENTY, records
+from tests.support.registry_converters import PLAIN, VALUE, record, registry_converter
 from tests.support.servers.schema_registry import StubRegistry
 
 NAMESPACE = "io.confluent.connect.protobuf"
 TAG = f"{NAMESPACE}.Tag"
 
 
-@pytest.fixture
-def stub() -> Iterator[StubRegistry]:
-    stub = StubRegistry()
-    yield stub
-    stub.close()
-
-
-def made(stub: StubRegistry, **config: str) -> ProtobufConverter:
-    converter = ProtobufConverter()
-    converter.configure({"schema.registry.url": stub.url, **{k.replace("_", "."): v for k, v in config.items()}}, False)
-    return converter
-
-
-def record(*fields: tuple[str, Schema], name: str | None = "com.x.Order", **more: Any) -> Schema:
-    return Schema(Type.STRUCT, name=name, fields=tuple(Field(n, s) for n, s in fields), **more)
+made = partial(registry_converter, ProtobufConverter)
 
 
 def tagged(schema: Schema, number: int, optional: bool = True) -> Schema:
@@ -62,22 +44,10 @@ def tagged(schema: Schema, number: int, optional: bool = True) -> Schema:
     return schema.replace(optional=optional, parameters=(*schema.parameters, (TAG, str(number))))
 
 
-ADDRESS = record(("street", STRING_SCHEMA), ("zip", OPTIONAL_STRING_SCHEMA), name="com.x.Address")
-EVERYTHING = record(
-    ("i8", INT8_SCHEMA), ("i16", INT16_SCHEMA), ("i32", INT32_SCHEMA), ("i64", INT64_SCHEMA), ("f32", FLOAT32_SCHEMA),
-    ("f64", FLOAT64_SCHEMA), ("flag", BOOLEAN_SCHEMA), ("text", STRING_SCHEMA), ("raw", BYTES_SCHEMA),
-    ("price", decimal_schema(2)), ("day", DATE_SCHEMA), ("time", TIME_SCHEMA), ("at", TIMESTAMP_SCHEMA),
-    ("home", ADDRESS), ("work", ADDRESS.replace(optional=True)), ("tags", Schema(Type.ARRAY, values=STRING_SCHEMA)),
-    ("sizes", Schema(Type.MAP, keys=STRING_SCHEMA, values=INT32_SCHEMA)),
-    ("by_number", Schema(Type.MAP, keys=INT32_SCHEMA, values=ADDRESS)),
-)  # fmt: skip
+EVERYTHING = record(*PLAIN.items())
 HOME = {"street": "Main", "zip": ""}
-VALUE: dict[str, Any] = {
-    "i8": -1, "i16": 300, "i32": -(2**31), "i64": 2**63 - 1, "f32": 0.5, "f64": 1e300, "flag": True, "text": "Löve",
-    "raw": b"\x00\xff", "price": Decimal("-12.30"), "day": dt.date(2024, 2, 29), "time": dt.time(23, 59, 59, 999000),
-    "at": dt.datetime(2024, 1, 1, 12, 0, 0, 1000, dt.UTC), "home": HOME, "work": None, "tags": ["a", "b"],
-    "sizes": {"s": 1}, "by_number": {7: HOME},
-}  # fmt: skip
+OWN = {"home": HOME, "tags": ["a", "b"], "by_number": {7: HOME}}
+VALUES = {name: value for name, value in {**VALUE, **OWN}.items() if name in PLAIN}
 TEXT = """syntax = "proto3";
 package com.x;
 
@@ -97,11 +67,11 @@ message Order {
 
 
 def test_every_type_round_trips(stub: StubRegistry) -> None:
-    data = made(stub).from_connect("t", EVERYTHING, VALUE)
+    data = made(stub).from_connect("t", EVERYTHING, VALUES)
     assert data is not None
     assert data[:6] == b"\x00\x00\x00\x00\x01\x00"
     schema, value = made(stub).to_connect("t", data)
-    assert value == VALUE
+    assert value == VALUES
     assert schema is not None
     assert (schema.name, schema.version) == ("Order", 1)
     assert [field.name for field in schema.fields] == [field.name for field in EVERYTHING.fields]
@@ -334,11 +304,6 @@ def test_the_error_names_the_missing_extra(monkeypatch: pytest.MonkeyPatch) -> N
         ProtobufConverter().configure({"schema.registry.url": "http://x"}, False)
     assert str(refused.value) == MISSING
     assert "pip install 'headrace[protobuf]'" in MISSING
-
-
-def test_the_converter_is_found_by_name() -> None:
-    for name in ("io.confluent.connect.protobuf.ProtobufConverter", "ProtobufConverter", "Protobuf"):
-        assert load("converter", name) is ProtobufConverter
 
 
 def test_texts_that_are_not_utf8(stub: StubRegistry) -> None:

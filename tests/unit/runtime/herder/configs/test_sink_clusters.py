@@ -60,7 +60,6 @@ async def test_a_cluster_that_does_not_respond_delays_no_start() -> None:
     """Dead members are searched in a cluster that is not the worker's, for a few seconds at most."""
     rig = ImpatientRig()
     rig.groups_elsewhere.responds = False
-    await rig.create("a", connector_class="Sink", topics="t", admin_override_bootstrap_servers="away:9092")
-    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
+    await rig.run("a", connector_class="Sink", topics="t", admin_override_bootstrap_servers="away:9092")
     assert rig.groups_elsewhere.described == ["connect-a"]
     await rig.close()

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
-import pytest
-
-from runtime.herder.control.start_control import StartTimes
 from runtime.herder.group.group import SoleWorker
 from runtime.host.port import HOST_ABSENT, HostError
 from runtime.kafka.group.protocol import CONNECTOR
@@ -16,17 +13,9 @@ from runtime.storage.statuses import StatusRecord
 from tests.support.herder.herder_rig import HerderRig
 
 
-@pytest.fixture
-async def rig() -> AsyncIterator[HerderRig]:
-    rig = HerderRig(StartTimes(retry_delay=0.01, step_timeout=0.01))
-    yield rig
-    await rig.close()
-
-
 async def test_a_stop_and_a_resume_during_one_step_leave_no_connector_without_tasks(rig: HerderRig) -> None:
     """The loop is busy and sees neither."""
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     may_stop = await rig.busy("a")
     await rig.herder.stop("a")
     await rig.herder.set_target("a", TargetState.STARTED)
@@ -38,8 +27,7 @@ async def test_a_stop_and_a_resume_during_one_step_leave_no_connector_without_ta
 
 async def test_a_stop_writes_no_other_task_configs_than_none(rig: HerderRig) -> None:
     """The loop sees the removal of the task configs before the target state."""
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     log = rig.logs.by_topic["c"]
     log.written.clear()
     await rig.configs.put_tasks("a", [])
@@ -59,8 +47,7 @@ async def test_a_paused_connector_without_tasks_has_no_task_statuses(rig: Herder
 
 
 async def test_a_deleted_connector_is_unassigned_before_its_status_is_removed(rig: HerderRig) -> None:
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     await rig.herder.delete("a")
     await rig.until(lambda: rig.state("a") is None)
     for key in (b"status-connector-a", b"status-task-a-0"):
@@ -72,8 +59,7 @@ async def test_a_deleted_connector_is_unassigned_before_its_status_is_removed(ri
 
 async def test_task_records_of_deleted_connectors_are_forgotten_after_the_topic_was_read(rig: HerderRig) -> None:
     await rig.configs.put_tasks("gone", [{"task.class": "T"}])  # the only record left after compaction
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     rig.configs.forget_deleted()
     assert list(rig.configs._entries) == ["a"]
     await rig.create("gone", TargetState.STOPPED)
@@ -104,8 +90,7 @@ async def test_what_moves_to_another_worker_is_released_although_the_rest_cannot
         raise HostError(HOST_ABSENT, "The plugin host is absent", "trace")
 
     rig.connectors._group = group = Shrinking("w:1", rig.configs.names)
-    await rig.create("a", tasks_max="2")
-    await rig.until(lambda: rig.runs("a", 2))
+    await rig.run("a", tasks_max="2")
     rig.plugins.on_resolve = absent
     group.revoked = {1}
     rig.connectors.ownership_changed()
@@ -127,8 +112,7 @@ class Departing(SoleWorker):
 
 async def test_a_connector_that_is_deleted_between_two_owners_has_no_status(rig: HerderRig) -> None:
     rig.connectors._group = group = Departing("w:1", rig.configs.names)
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     group.left = True
     rig.connectors.config_changed("a")
     await rig.until(lambda: rig.state("a") is State.UNASSIGNED and "a" not in rig.connectors._loops)
@@ -138,8 +122,7 @@ async def test_a_connector_that_is_deleted_between_two_owners_has_no_status(rig:
 
 async def test_a_deleted_connector_has_no_status_although_the_rebalance_is_faster_than_its_loop(rig: HerderRig) -> None:
     rig.connectors._group = group = Departing("w:1", rig.configs.names)
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     may_stop = await rig.busy("a")
     await rig.herder.delete("a")
     group.left = True
@@ -150,8 +133,7 @@ async def test_a_deleted_connector_has_no_status_although_the_rebalance_is_faste
 
 async def test_tasks_that_are_handed_over_after_their_connector_was_stopped_have_no_status(rig: HerderRig) -> None:
     rig.connectors._group = group = Departing("w:1", rig.configs.names)
-    await rig.create("a", tasks_max="2")
-    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING, 1: State.RUNNING})
+    await rig.run("a", tasks_max="2")
     group.left = True
     await rig.configs.put_tasks("a", [])
     await rig.until(lambda: not rig.engine.running)
@@ -161,8 +143,7 @@ async def test_tasks_that_are_handed_over_after_their_connector_was_stopped_have
 async def test_a_worker_that_hands_over_removes_no_status_of_a_task_that_it_does_not_know_yet(rig: HerderRig) -> None:
     """It was frozen: it has read the status of another worker's new task, and not its config."""
     rig.connectors._group = group = Departing("w:1", rig.configs.names)
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     rig.statuses.put_task(TaskId("a", 1), StatusRecord(State.RUNNING, None, "w:2", 1))
     group.left = True
     rig.connectors.ownership_changed()
@@ -172,8 +153,7 @@ async def test_a_worker_that_hands_over_removes_no_status_of_a_task_that_it_does
 
 async def test_the_secrets_of_a_deleted_connector_are_hidden_until_its_tasks_have_ended(rig: HerderRig) -> None:
     """The leader may remove its statuses before that."""
-    await rig.create("a", db_password="marked-secret")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a", db_password="marked-secret")
     may_stop = await rig.busy("a")
     await rig.configs.remove_connector("a")
     rig.board.changed_elsewhere("a", removed=True)
@@ -186,8 +166,7 @@ async def test_the_secrets_of_a_deleted_connector_are_hidden_until_its_tasks_hav
 
 async def test_the_secrets_of_a_connector_that_was_handed_over_are_forgotten_when_it_is_deleted(rig: HerderRig) -> None:
     rig.connectors._group = group = Departing("w:1", rig.configs.names)
-    await rig.create("a", db_password="marked-secret")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a", db_password="marked-secret")
     group.left = True
     rig.connectors.config_changed("a")
     await rig.until(lambda: "a" not in rig.connectors._loops)
@@ -248,8 +227,7 @@ async def test_task_configs_of_a_deleted_connector_are_not_stored_for_the_next_o
 
 async def test_tasks_of_a_deleted_connector_end_although_the_next_one_is_paused(rig: HerderRig) -> None:
     """A worker that was frozen reads the deletion and the next creation at once."""
-    await rig.create("a", tasks_max="2")
-    await rig.until(lambda: rig.runs("a", 2))
+    await rig.run("a", tasks_max="2")
     paused = b'{"state":"PAUSED","state.v2":"PAUSED"}'
     created = b'{"properties":{"name":"a","connector.class":"Source"}}'
     await rig.logs.by_topic["c"].write_all(
@@ -288,8 +266,7 @@ async def _never(_: str) -> None:
 
 async def test_a_task_that_moves_during_its_restart_is_unassigned(rig: HerderRig) -> None:
     rig.connectors._group = group = Departing("w:1", rig.configs.names)
-    await rig.create("a")
-    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
+    await rig.run("a")
     await rig.connectors._loops["a"].tasks.stop_all()  # the restart waits for fencing, say
     group.left = True
     rig.connectors.ownership_changed()
@@ -297,8 +274,7 @@ async def test_a_task_that_moves_during_its_restart_is_unassigned(rig: HerderRig
 
 
 async def test_a_status_that_another_worker_writes_late_for_a_removed_task_is_removed(rig: HerderRig) -> None:
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     assert await rig.connectors.settled("a")
     rig.statuses.put_task(TaskId("a", 1), StatusRecord(State.UNASSIGNED, None, "w:2", 1))
     rig.connectors.report_again("a")
@@ -308,8 +284,7 @@ async def test_a_status_that_another_worker_writes_late_for_a_removed_task_is_re
 async def test_topics_are_those_of_the_connector_that_has_used_them(rig: HerderRig) -> None:
     """A task that is stopping reports its last topic; that of a deleted connector is not the next one's."""
     task = TaskId("a", 0)
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     may_stop = await rig.busy("a")
     rig.connectors.task_topic(task, 1, "used")
     assert rig.statuses.topics("a") == ["used"]

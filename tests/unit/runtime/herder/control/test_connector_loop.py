@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from functools import partial
 
 import pytest
@@ -12,13 +11,6 @@ from runtime.herder.control.start_control import MAX_STARTING, StartTimes
 from runtime.host.port import HOST_ABSENT, HostError, PluginTimeoutError
 from runtime.model.states import State, TargetState, TaskId
 from tests.support.herder.herder_rig import HerderRig, died
-
-
-@pytest.fixture
-async def rig() -> AsyncIterator[HerderRig]:
-    rig = HerderRig(StartTimes(retry_delay=0.01, step_timeout=0.01))
-    yield rig
-    await rig.close()
 
 
 async def test_task_configs_are_stored_again_after_a_failed_write(rig: HerderRig) -> None:
@@ -36,8 +28,7 @@ async def test_task_configs_are_stored_again_after_a_failed_write(rig: HerderRig
 
 
 async def test_a_reconfiguration_is_repeated_after_a_failed_write(rig: HerderRig) -> None:
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     await rig.configs.put_tasks("a", [])  # so that new task configs are written
     await rig.until(lambda: rig.tasks("a") == {})
     log = rig.logs.by_topic["c"]
@@ -51,8 +42,7 @@ async def test_a_reconfiguration_is_repeated_after_a_failed_write(rig: HerderRig
 async def test_a_worker_ends_although_a_step_does_not() -> None:
     """It may wait for a leader that is frozen."""
     rig = HerderRig(StartTimes(close_timeout=0.05))
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     await rig.busy("a")
     async with asyncio.timeout(10):
         await rig.close()
@@ -62,8 +52,7 @@ async def test_a_worker_ends_although_a_step_does_not() -> None:
 async def test_a_paused_connector_keeps_no_tasks_that_are_not_stored_any_more(rig: HerderRig) -> None:
     """A leader that loses its leadership during a stop has removed the task configs, but not written the target
     state."""
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     await rig.configs.put_target_state("a", TargetState.PAUSED)
     await rig.configs.put_tasks("a", [])
     await rig.until(lambda: not rig.engine.running and rig.tasks("a") == {})
@@ -72,8 +61,7 @@ async def test_a_paused_connector_keeps_no_tasks_that_are_not_stored_any_more(ri
 async def test_a_connector_whose_stop_was_interrupted_gets_its_tasks_back() -> None:
     """A leader that loses its leadership during a stop has removed the task configs, and refuses the request."""
     rig = HerderRig(StartTimes(retry_delay=0.01, step_timeout=0.01, missing_tasks=0.02))
-    await rig.create("a", tasks_max="2")
-    await rig.until(lambda: rig.runs("a", 2))
+    await rig.run("a", tasks_max="2")
     await rig.configs.put_tasks("a", [])
     await rig.until(lambda: not rig.engine.running)
     await rig.until(lambda: rig.runs("a", 2))
@@ -97,16 +85,14 @@ async def test_a_variable_that_is_not_a_number_of_tasks_fails_the_connector(rig:
 async def test_topic_creation_may_be_a_variable(rig: HerderRig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADRACE_TEST_REPLICAS", "1")
     replicas = "${env:HEADRACE_TEST_REPLICAS}"
-    await rig.create("a", topic_creation_default_partitions="1", topic_creation_default_replication_factor=replicas)
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a", topic_creation_default_partitions="1", topic_creation_default_replication_factor=replicas)
     await rig.herder.stop("a")
     await rig.until(lambda: rig.state("a") is State.STOPPED)
 
 
 async def test_the_class_may_be_a_variable(rig: HerderRig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADRACE_TEST_CLASS", "Sink")
-    await rig.create("a", connector_class="${env:HEADRACE_TEST_CLASS}", topics="t")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a", connector_class="${env:HEADRACE_TEST_CLASS}", topics="t")
     assert (await rig.herder.info("a"))["type"] == "sink"
     assert rig.engine.running[TaskId("a", 0)].type == "sink"
 
@@ -141,8 +127,7 @@ async def test_a_restart_whose_start_does_not_return_is_reported() -> None:
             await may_start.wait()
 
     rig.plugins.on_start = start
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     await rig.herder.restart("a", include_tasks=False, only_failed=False)
     hangs = True
     for _ in range(2):
@@ -196,8 +181,7 @@ async def test_tasks_do_not_wait_for_a_connector_that_does_not_stop(rig: HerderR
     async def hang(name: str) -> None:
         await may_stop.wait()
 
-    await rig.create("a", tasks_max="2")
-    await rig.until(lambda: rig.runs("a", 2))
+    await rig.run("a", tasks_max="2")
     rig.plugins.on_stop = hang
     if what == "pause":
         await rig.herder.set_target("a", TargetState.PAUSED)
@@ -214,8 +198,7 @@ async def test_tasks_stop_while_the_class_cannot_be_looked_up(rig: HerderRig) ->
     async def silent(cls: str) -> None:
         raise TimeoutError("resolve was not answered")
 
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     rig.plugins.on_resolve = silent
     await rig.herder.stop("a")
     await rig.until(lambda: rig.state("a") is State.STOPPED and rig.tasks("a") == {})
@@ -240,8 +223,7 @@ async def test_the_hosts_death_during_task_configs_fails_no_connector(rig: Herde
             raise died() if kind == "died" else HostError(HOST_ABSENT, "not there", "")
 
     rig.plugins.on_task_configs = once
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
 
 
 async def test_a_connector_that_ends_the_host_fails_and_the_others_run(rig: HerderRig) -> None:
@@ -318,8 +300,7 @@ async def test_a_failed_connector_stays_failed_when_paused_and_becomes_stopped(r
             raise HostError("plugin", "no such system", "no such system")
 
     if reported:
-        await rig.create("a")
-        await rig.until(lambda: rig.runs("a"))
+        await rig.run("a")
         rig.connectors.connector_failed("a", "no such system")
     else:
         rig.plugins.on_start = fail
@@ -337,8 +318,7 @@ async def test_a_failed_connector_stays_failed_when_paused_and_becomes_stopped(r
 
 
 async def test_connectors_lost_with_their_host_start_again(rig: HerderRig) -> None:
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     rig.connectors.connectors_lost(["a"], "signal 9")
     await rig.until(lambda: rig.plugins.starts == ["a", "a"])
     assert await rig.connectors.settled("a")
@@ -357,8 +337,7 @@ async def test_deleted_connectors_are_forgotten(rig: HerderRig) -> None:
 
 
 async def test_a_lease_regained_while_the_connector_stops_is_not_missed(rig: HerderRig) -> None:
-    await rig.create("a")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a")
     stopping, stopped = asyncio.Event(), asyncio.Event()
 
     async def stop_slowly(name: str) -> None:
@@ -396,8 +375,7 @@ async def test_connectors_that_wait_for_admission_are_not_started_when_the_worke
 async def test_nothing_starts_after_the_worker_has_stopped_its_connectors() -> None:
     """The group may still assign units to a worker that has not left."""
     rig = HerderRig()
-    await rig.create("a")
-    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
+    await rig.run("a")
     await rig.connectors.close()
     rig.connectors.ownership_changed()
     rig.connectors.config_changed("a")
@@ -409,8 +387,7 @@ async def test_nothing_starts_after_the_worker_has_stopped_its_connectors() -> N
 
 async def test_more_tasks_than_allowed_fail_with_the_connectors_limit(rig: HerderRig) -> None:
     """Task configs that an older worker has written without the limit."""
-    await rig.create("a", tasks_max="1")
-    await rig.until(lambda: rig.runs("a"))
+    await rig.run("a", tasks_max="1")
     await rig.configs.put_tasks("a", [{"task.class": "T", "n": str(n)} for n in range(2)])
     await rig.until(lambda: rig.tasks("a") == {0: State.FAILED, 1: State.FAILED})
     trace = rig.statuses.task_statuses("a")[1].trace
@@ -428,8 +405,7 @@ async def test_the_event_loop_serves_others_while_many_tasks_start_and_stop(rig:
             await asyncio.sleep(0)
 
     counting = asyncio.create_task(count())
-    await rig.create("a", tasks_max="1000")
-    await rig.until(lambda: rig.runs("a", 1000))
+    await rig.run("a", tasks_max="1000")
     counting.cancel()
     started = {number for number in turns if 0 < number < 1000}
     assert len(started) > 5, "others were served only before and after all starts"

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
 
-from runtime.herder.control.start_control import StartTimes
 from runtime.model.rate_limit import UNLIMITED, RateLimit
-from runtime.model.states import State, TaskId
+from runtime.model.states import TaskId
 from tests.support.herder.herder_rig import HerderRig
 
 FIRST, SECOND = TaskId("a", 0), TaskId("a", 1)
 RECORDS, BYTES = "headrace.rate.records", "headrace.rate.bytes"
-
-
-@pytest.fixture
-async def rig() -> AsyncIterator[HerderRig]:
-    rig = HerderRig(StartTimes(retry_delay=0.01, step_timeout=0.01))
-    yield rig
-    await rig.close()
 
 
 async def change(rig: HerderRig, **config: str) -> None:
@@ -34,8 +24,7 @@ def limits(rig: HerderRig) -> list[RateLimit]:
 
 
 async def test_a_limit_is_shared_by_the_tasks_and_changes_without_a_restart(rig: HerderRig) -> None:
-    await rig.create("a", tasks_max="2", headrace_rate_records="100")
-    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING, 1: State.RUNNING})
+    await rig.run("a", tasks_max="2", headrace_rate_records="100")
     assert limits(rig) == [RateLimit(50)] * 2
     await change(rig, headrace_rate_records="10", headrace_rate_bytes="4000")
     await rig.until(lambda: limits(rig) == [RateLimit(5, 2000)] * 2)
@@ -47,15 +36,13 @@ async def test_a_limit_is_shared_by_the_tasks_and_changes_without_a_restart(rig:
 
 
 async def test_another_number_of_tasks_changes_the_share(rig: HerderRig) -> None:
-    await rig.create("a", tasks_max="1", headrace_rate_records="100")
-    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
+    await rig.run("a", tasks_max="1", headrace_rate_records="100")
     await change(rig, tasks_max="2")
     await rig.until(lambda: limits(rig) == [RateLimit(50)] * 2)
 
 
 async def test_a_restart_keeps_a_limit_that_was_changed_later(rig: HerderRig) -> None:
-    await rig.create("a", headrace_rate_records="100")
-    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
+    await rig.run("a", headrace_rate_records="100")
     await change(rig, headrace_rate_records="7")
     await rig.until(lambda: limits(rig) == [RateLimit(7)])
     await rig.herder.restart_task("a", 0)
@@ -72,8 +59,7 @@ async def test_plugins_never_receive_these_keys(rig: HerderRig) -> None:
 
 
 async def test_a_policy_of_restarts_changes_without_a_restart(rig: HerderRig) -> None:
-    await rig.create("a")
-    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
+    await rig.run("a")
     await change(rig, headrace_restart_attempts="2")
     assert rig.restarts.response("a")["policy"]["attempts"] == 2
     await change(rig, tasks_max="2")  # a change that does restart, so that the one before has been processed

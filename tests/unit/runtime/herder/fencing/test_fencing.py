@@ -25,8 +25,7 @@ def ids(name: str, *tasks: int) -> list[str]:
 
 
 async def test_a_new_source_gets_a_task_count_and_its_tasks_are_fenced_before_they_start(rig: HerderRig) -> None:
-    await rig.create("a", tasks_max="2")
-    await rig.until(lambda: len(rig.engine.started) == 2)
+    await rig.run("a", tasks_max="2")
     assert rig.fenced == [ids("a", 0, 1)]
     assert rig.configs.fencing_counts == {"a": 2}
     written = [key for key, _ in rig.logs.by_topic["c"].written]
@@ -34,8 +33,7 @@ async def test_a_new_source_gets_a_task_count_and_its_tasks_are_fenced_before_th
 
 
 async def test_all_earlier_tasks_are_fenced_when_task_configs_change(rig: HerderRig) -> None:
-    await rig.create("a", tasks_max="3")
-    await rig.until(lambda: len(rig.engine.started) == 3)
+    await rig.run("a", tasks_max="3")
     rig.fenced.clear()
     await rig.create("a", tasks_max="1")
     await rig.until(lambda: len(rig.engine.started) == 4)
@@ -48,8 +46,7 @@ async def test_all_earlier_tasks_are_fenced_when_task_configs_change(rig: Herder
 
 
 async def test_a_task_that_was_lost_is_fenced_alone(rig: HerderRig) -> None:
-    await rig.create("a", tasks_max="2")
-    await rig.until(lambda: len(rig.engine.started) == 2)
+    await rig.run("a", tasks_max="2")
     lost = rig.engine.running[TaskId("a", 1)]
     rig.connectors.task_lost(lost.id, lost.epoch, None, "its slot has died")
     await rig.until(lambda: len(rig.engine.started) == 3)
@@ -57,15 +54,13 @@ async def test_a_task_that_was_lost_is_fenced_alone(rig: HerderRig) -> None:
 
 
 async def test_sinks_are_not_fenced(rig: HerderRig) -> None:
-    await rig.create("s", connector_class="Sink", topics="t")
-    await rig.until(lambda: len(rig.engine.started) == 1)
+    await rig.run("s", connector_class="Sink", topics="t")
     assert (rig.fenced, rig.configs.fencing_counts) == ([], {})
 
 
 async def test_workers_without_exactly_once_sources_do_not_fence_when_tasks_start() -> None:
     rig = HerderRig(exactly_once_source_support="preparing")
-    await rig.create("a")
-    await rig.until(lambda: len(rig.engine.started) == 1)
+    await rig.run("a")
     assert (rig.fenced, rig.configs.fencing_counts) == ([], {})
     await rig.fencing.fence_earlier("a")  # for another worker that has them
     assert rig.configs.fencing_counts == {"a": 1}

@@ -32,8 +32,7 @@ class Rig(HerderRig):
 @pytest.fixture
 async def rig() -> AsyncIterator[Rig]:
     rig = Rig()
-    await rig.create("a", tasks_max="2")
-    await rig.until(lambda: len(rig.engine.started) == 2)
+    await rig.run("a", tasks_max="2")
     await rig.stop()
     yield rig
     await rig.close()

@@ -20,8 +20,7 @@ OTHER_CONFIGS = "the connector has other task configs by now"
 @pytest.fixture
 async def rig() -> AsyncIterator[HerderRig]:
     rig = HerderRig(exactly_once_source_support="enabled")
-    await rig.create("a", tasks_max="2")
-    await rig.until(lambda: len(rig.engine.started) == 2)
+    await rig.run("a", tasks_max="2")
     yield rig
     await rig.close()
 

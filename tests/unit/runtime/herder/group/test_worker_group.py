@@ -141,24 +141,35 @@ class Rig:
         await joining
         self.group.slots_up()
 
+    async def rebalance_with(self, other: WorkerMetadata) -> None:
+        """A rebalance with another worker, which this one then knows."""
+        await self.member.rebalance({"you": other})
+        await until(lambda: self.group.peers())
+
     def other(self, claims: Mapping[str, tuple[int, ...]] | None = None) -> WorkerMetadata:
         held = None if claims is None else Assignment("me", URL, 0, claims)
         return WorkerMetadata(OTHER, self.herder.configs.offset, held, Details("test", 2))
 
 
+async def joined(*connectors: str, delay: float = 0.0) -> Rig:
+    """A worker that is alone in its group, with these connectors."""
+    rig = Rig(delay)
+    for name in connectors:
+        await rig.herder.create(name)
+    await rig.join()
+    return rig
+
+
 async def test_a_membership_that_is_not_confirmed_is_named_as_the_trouble() -> None:
     """A frozen broker is no error of the client."""
-    rig = Rig()
-    await rig.join()
+    rig = await joined()
     before = rig.group.trouble
     rig.member.confirmed_until = lease_time() - 0.001
     assert (before, rig.group.trouble) == ("", "Kafka does not confirm the membership in group g")
 
 
 async def test_a_cordoned_worker_adopts_nothing_even_if_it_is_alone() -> None:
-    rig = Rig()
-    await rig.herder.create("old")
-    await rig.join()
+    rig = await joined("old")
     rig.states["w:1"] = WorkerState.CORDONED
     await rig.member.rebalance()
     await rig.herder.create("new")
@@ -174,9 +185,7 @@ async def test_a_cordoned_worker_adopts_nothing_even_if_it_is_alone() -> None:
 
 
 async def test_a_worker_alone_adopts_new_connectors_without_a_rebalance() -> None:
-    rig = Rig()
-    await rig.herder.create("old")
-    await rig.join()
+    rig = await joined("old")
     assert rig.group.owns("old")
     assert rig.group.leads
     await rig.herder.create("new")
@@ -186,9 +195,7 @@ async def test_a_worker_alone_adopts_new_connectors_without_a_rebalance() -> Non
 
 
 async def test_units_of_deleted_connectors_are_dropped_when_they_have_ended() -> None:
-    rig = Rig()
-    await rig.herder.create("old")
-    await rig.join()
+    rig = await joined("old")
     await rig.herder.configs.remove_connector("old")
     assert rig.group.owns("old"), "the unit may still run on this worker"
     rig.group.stopped("old", {CONNECTOR})
@@ -197,10 +204,8 @@ async def test_units_of_deleted_connectors_are_dropped_when_they_have_ended() ->
 
 
 async def test_with_other_workers_new_connectors_need_a_rebalance() -> None:
-    rig = Rig()
-    await rig.join()
-    await rig.member.rebalance({"you": rig.other()})
-    await until(lambda: len(rig.group.snapshot.workers) == 2)
+    rig = await joined()
+    await rig.rebalance_with(rig.other())
     await rig.herder.create("new")
     assert not rig.group.owns("new")
     await until(lambda: rig.member.rejoins)
@@ -209,10 +214,7 @@ async def test_with_other_workers_new_connectors_need_a_rebalance() -> None:
 
 
 async def test_revoked_units_are_released_when_they_have_stopped() -> None:
-    rig = Rig()
-    for name in ("a", "b"):
-        await rig.herder.create(name)
-    await rig.join()
+    rig = await joined("a", "b")
     await rig.member.rebalance({"you": rig.other()})
     await until(lambda: not (rig.group.owns("a") and rig.group.owns("b")))
     (moved,) = (name for name in ("a", "b") if not rig.group.owns(name))
@@ -225,10 +227,8 @@ async def test_revoked_units_are_released_when_they_have_stopped() -> None:
 
 
 async def test_units_of_a_departed_worker_wait_for_its_return() -> None:
-    rig = Rig(delay=60.0)
-    await rig.join()
-    await rig.member.rebalance({"you": rig.other()})
-    await until(lambda: len(rig.group.snapshot.workers) == 2)
+    rig = await joined(delay=60.0)
+    await rig.rebalance_with(rig.other())
     await rig.herder.create("a")
     await rig.member.rebalance({"you": rig.other({"a": (CONNECTOR,)})})
     rig.herder.statuses.put_connector("a", StatusRecord(State.RUNNING, None, "w:2", 2))
@@ -245,13 +245,11 @@ async def test_units_of_a_departed_worker_wait_for_its_return() -> None:
 async def test_no_unit_waits_for_a_worker_that_was_draining() -> None:
     """The status names it as long as the new owner of a unit has not started it: a new owner that leaves at once left
     the unit waiting for the former one, for up to five minutes."""
-    rig = Rig(delay=60.0)
-    await rig.join()
+    rig = await joined(delay=60.0)
     await rig.herder.create("a")
     rig.herder.statuses.put_connector("a", StatusRecord(State.FAILED, "no license", "w:2", 2))
     leaving = replace(rig.other(), details=Details("test", 2, draining=True))
-    await rig.member.rebalance({"you": leaving})
-    await until(lambda: len(rig.group.snapshot.workers) == 2)
+    await rig.rebalance_with(leaving)
     rig.member.ownership.apply(Assignment("me", URL, 0, revoked={"a": (CONNECTOR,)}))
     rig.member.ownership.release([("a", CONNECTOR)])
     found = await rig.member.rebalance()
@@ -261,26 +259,21 @@ async def test_no_unit_waits_for_a_worker_that_was_draining() -> None:
 
 
 async def test_a_departed_worker_has_returned_when_its_slots_are_up() -> None:
-    rig = Rig(delay=60.0)
-    await rig.join()
-    await rig.member.rebalance({"you": rig.other()})
-    await until(lambda: len(rig.group.snapshot.workers) == 2)
+    rig = await joined(delay=60.0)
+    await rig.rebalance_with(rig.other())
     await rig.member.rebalance()
     times = rig.departures.times
     await until(lambda: set(times()) == {"w:2"})
     starting = replace(rig.other(), details=Details("test", 0))
-    await rig.member.rebalance({"you": starting})
-    await until(lambda: len(rig.group.snapshot.workers) == 2)
+    await rig.rebalance_with(starting)
     assert set(times()) == {"w:2"}
     await rig.member.rebalance({"you": rig.other()})
     await until(lambda: not times())
 
 
 async def test_units_that_are_revoked_before_they_are_known_here_are_still_released() -> None:
-    rig = Rig()
-    await rig.join()
-    await rig.member.rebalance({"you": rig.other()})
-    await until(lambda: rig.group.peers())
+    rig = await joined()
+    await rig.rebalance_with(rig.other())
     await rig.herder.create("a")
     rig.member.ownership.apply(Assignment("me", URL, 0, {"a": (CONNECTOR,)}))
     rig.member.given(Assignment("me", URL, 0, revoked={"a": (CONNECTOR,)}))
@@ -290,9 +283,7 @@ async def test_units_that_are_revoked_before_they_are_known_here_are_still_relea
 
 
 async def test_a_lost_membership_revokes_all_units() -> None:
-    rig = Rig()
-    await rig.herder.create("a")
-    await rig.join()
+    rig = await joined("a")
     rig.member.ownership.lose()
     rig.member.events.on_lost()
     assert not rig.group.owns_any("a")
@@ -302,8 +293,7 @@ async def test_a_lost_membership_revokes_all_units() -> None:
 
 
 async def test_a_leader_that_is_behind_reads_and_joins_again() -> None:
-    rig = Rig()
-    await rig.join()
+    rig = await joined()
     ahead = WorkerMetadata(OTHER, rig.herder.configs.offset + 5, None, Details("test", 2))
     found = await rig.member.rebalance({"you": ahead})
     assert bool(found["me"].error)
@@ -311,11 +301,8 @@ async def test_a_leader_that_is_behind_reads_and_joins_again() -> None:
 
 
 async def test_a_worker_that_ends_does_not_wait_if_the_others_have_left_or_end_too() -> None:
-    rig = Rig()
-    await rig.herder.create("a")
-    await rig.join()
-    await rig.member.rebalance({"you": rig.other()})
-    await until(lambda: rig.group.peers())
+    rig = await joined("a")
+    await rig.rebalance_with(rig.other())
     handing_over = asyncio.create_task(rig.group.hand_over(60))
     await until(lambda: rig.member.rejoins)
     await rig.member.rebalance()
@@ -323,15 +310,13 @@ async def test_a_worker_that_ends_does_not_wait_if_the_others_have_left_or_end_t
         await handing_over
 
     ending = replace(rig.other(), details=Details("test", 2, draining=True))
-    await rig.member.rebalance({"you": ending})
-    await until(lambda: rig.group.peers())
+    await rig.rebalance_with(ending)
     async with asyncio.timeout(30):
         await rig.group.hand_over(60)
 
 
 async def test_the_leader_reports_workers_that_advertise_the_same_address(caplog: pytest.LogCaptureFixture) -> None:
-    rig = Rig()
-    await rig.join()
+    rig = await joined()
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
     elsewhere = replace(rig.other(), url=URL, details=Details("test", 2, process={"host": "b", "pid": 2}))
     await rig.member.rebalance({"you": elsewhere})
@@ -348,8 +333,7 @@ def follows(rig: Rig, *added: str) -> Assignment:
 async def held_departure(rig: Rig) -> Any:
     """The other worker has left, but the record of its departure is not written yet. Returns the journal's topic."""
     await rig.join()
-    await rig.member.rebalance({"you": rig.other()})
-    await until(lambda: rig.group.peers())
+    await rig.rebalance_with(rig.other())
     journal = rig.herder.logs.by_topic["j"]
     journal.held = b"departures"
     await rig.member.rebalance()
@@ -362,8 +346,7 @@ async def test_a_rebalance_does_not_wait_for_kafka_to_answer_requests_after_the_
     rig = Rig(delay=60.0)
     await rig.herder.create("a")
     journal = await held_departure(rig)
-    await rig.member.rebalance({"you": rig.other()})
-    await until(lambda: rig.group.peers())
+    await rig.rebalance_with(rig.other())
 
     rig.member.may_answer.clear()
     rig.member.given(follows(rig, "b"))
@@ -382,8 +365,7 @@ async def test_departures_are_recorded_in_the_order_of_the_rebalances() -> None:
     rig = Rig(delay=60.0)
     journal = await held_departure(rig)
     third = replace(rig.other(), url="http://w:3/")
-    await rig.member.rebalance({"third": third})
-    await until(lambda: rig.group.peers())
+    await rig.rebalance_with(third)
     await rig.member.rebalance()
     await until(lambda: not rig.group.peers())
     journal.held = b""
@@ -392,9 +374,7 @@ async def test_departures_are_recorded_in_the_order_of_the_rebalances() -> None:
 
 
 async def test_a_worker_that_ends_notices_that_the_others_end_too_when_it_has_read_their_metadata() -> None:
-    rig = Rig()
-    await rig.herder.create("a")
-    await rig.join()
+    rig = await joined("a")
     rig.member.given(follows(rig, "a"))
     await until(lambda: rig.group.peers())
     handing_over = asyncio.create_task(rig.group.hand_over(60))
@@ -416,8 +396,7 @@ def rejoined(rig: Rig, count: int) -> bool:
 async def test_a_group_that_gets_no_assignments_joins_again_less_and_less_often(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    rig = Rig()
-    await rig.join()
+    rig = await joined()
 
     async def refused(count: int) -> float:
         """Seconds until the worker joins again, for the `count`th time."""
@@ -439,8 +418,7 @@ async def test_a_group_that_gets_no_assignments_joins_again_less_and_less_often(
 
 
 async def test_a_leader_with_a_busy_event_loop_assigns_at_the_second_attempt() -> None:
-    rig = Rig()
-    await rig.join()
+    rig = await joined()
     await rig.herder.configs.put_connector("a", {"connector.class": "S"})
     rig.is_busy = True
     refused = await rig.member.rebalance({"you": rig.other()})
@@ -453,8 +431,7 @@ async def test_a_leader_with_a_busy_event_loop_assigns_at_the_second_attempt() -
 
 async def test_the_leader_is_known_before_its_assignment_has_been_applied() -> None:
     """On a busy machine that may take minutes: it may assign nothing yet, or this worker may not have read as much."""
-    rig = Rig()
-    await rig.join()
+    rig = await joined()
     rig.member.events.on_lost()
     assert rig.group.leader_url is None
     rig.member.given(Assignment("you", OTHER, 10**6, {}, error=AssignmentError.CONFIG_MISMATCH))
@@ -464,9 +441,7 @@ async def test_the_leader_is_known_before_its_assignment_has_been_applied() -> N
 
 
 async def test_an_error_in_computing_assignments_ends_no_worker(caplog: pytest.LogCaptureFixture) -> None:
-    rig = Rig()
-    await rig.herder.create("a")
-    await rig.join()
+    rig = await joined("a")
     rig.states = cast(Any, None)  # the leader's view cannot be built
     found = await rig.member.rebalance({"you": rig.other()})
     assert {bool(assignment.error) for assignment in found.values()} == {True}

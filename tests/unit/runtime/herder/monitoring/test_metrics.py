@@ -1,8 +1,14 @@
-"""Prometheus' text format: grouping by family, escapes, numbers."""
+"""Prometheus' text format, the metrics of plugins in it, and the cause of a wait in GET /health."""
 
 from __future__ import annotations
 
-from runtime.herder.monitoring.metrics import MetricFamilies
+import json
+from types import SimpleNamespace
+from typing import NamedTuple
+
+from runtime.herder.monitoring.metrics import MetricFamilies, WorkerHealth, add_plugin_metrics
+from runtime.herder.status.meter_board import TaskMeter
+from runtime.pipeline.task.meter import Meter
 
 
 def test_samples_are_grouped_by_family_and_labels_escaped() -> None:
@@ -31,4 +37,50 @@ def test_open_metrics_have_families_without_the_suffix_of_counters() -> None:
         "# HELP kafka_connect_task_error_metrics_total_retries Apache's name.\n"
         "# TYPE kafka_connect_task_error_metrics_total_retries unknown\n"
         "kafka_connect_task_error_metrics_total_retries 3\n# EOF\n"
+    )
+
+
+def test_health_names_the_cause_before_and_after_the_worker_is_ready() -> None:
+    cluster, place = SimpleNamespace(cluster_id="", error=""), SimpleNamespace(trouble="")
+    health = WorkerHealth(cluster, waiting_for="the group g", membership=place)
+    assert health.trouble == "waiting for the group g"
+    place.trouble = "User:me is not authorized to READ group g"
+    assert health.trouble == "waiting for the group g: User:me is not authorized to READ group g"
+    health.ready = True
+    assert health.trouble == "User:me is not authorized to READ group g"
+    cluster.error = "User:me is not authorized to READ topic t"
+    assert health.trouble == "User:me is not authorized to READ topic t"
+    place.trouble = cluster.error = ""
+    assert health.trouble is None
+
+
+class _Metric(NamedTuple):
+    name: str
+    description: str
+    tags: dict[str, str]
+    value: float
+
+
+class _Owner:
+    metrics_changed = None
+    metrics = (
+        _Metric("lag-avg", "Lag\nin ms", {"connector": "", "task": "", "slot-name": "a"}, 1.5),
+        _Metric("lag.avg", "The same name to Prometheus", {"slot-name": "a"}, 2.0),
+    )
+
+
+def test_metrics_of_plugins_become_samples_with_the_labels_of_their_task() -> None:
+    meter, owner = Meter(), _Owner()
+    meter.watch([({"transformation": "t"}, owner)])  # type: ignore[list-item] # assigned by the meter
+    before = meter.changes
+    assert owner.metrics_changed is not None
+    owner.metrics_changed()
+    assert meter.changes > before
+    board = TaskMeter()
+    board.report(1, json.loads(json.dumps(meter.snapshot())))
+    families = MetricFamilies()
+    add_plugin_metrics(families, {"connector": "c", "task": 0}, board.plugins)
+    assert families.text() == (
+        "# HELP kafka_connect_plugins_lag_avg Lag\\nin ms\n# TYPE kafka_connect_plugins_lag_avg gauge\n"
+        'kafka_connect_plugins_lag_avg{connector="c",task="0",transformation="t",slot_name="a"} 1.500\n'
     )

@@ -33,8 +33,7 @@ async def test_tasks_of_a_deleted_connector_stop_before_initial_offsets_are_set(
 
     rig.engine.on_stop = stop_slowly
     monkeypatch.setattr(rig.herder, "validated", validated)
-    await rig.create("a")
-    await rig.until(lambda: len(rig.engine.started) == 1)
+    await rig.run("a")
     await rig.herder.delete("a")
     await stopping.wait()
     creating = asyncio.create_task(requests.create("a", dict(CONFIG), None, [({"p": 1}, {"n": 5})]))

@@ -52,8 +52,7 @@ class Rig(HerderRig):
 @pytest.fixture
 async def rig() -> AsyncIterator[Rig]:
     rig = Rig()
-    await rig.create("a", tasks_max="2")
-    await rig.until(lambda: len(rig.engine.started) == 2)
+    await rig.run("a", tasks_max="2")
     yield rig
     await rig.close()
     rig.changes.close()

@@ -55,11 +55,23 @@ def notices(rig: HerderRig) -> list[str]:
     return [str(one["message"]) for one in rig.events.own_notices(rig.events.id(0))]
 
 
-async def test_failed_tasks_stay_failed_by_default(make: Make) -> None:
-    rig = await make()
+async def running(make: Make, **worker: str) -> HerderRig:
+    """A worker with these properties, and a connector whose task runs."""
+    rig: HerderRig = await make(**worker)
     await rig.create("a")
     await runs(rig)
+    return rig
+
+
+async def failed(make: Make, **worker: str) -> HerderRig:
+    """The same, and the task has just failed."""
+    rig = await running(make, **worker)
     fail(rig)
+    return rig
+
+
+async def test_failed_tasks_stay_failed_by_default(make: Make) -> None:
+    rig = await failed(make)
     await asyncio.sleep(0.05)
     assert rig.tasks("a") == {0: State.FAILED}
     assert rig.restarts.response("a")["units"] == []
@@ -91,10 +103,8 @@ async def test_a_task_that_has_run_for_long_enough_has_all_attempts_again(make: 
 
 @pytest.mark.parametrize("skew", [-3600.0, 3600.0])
 async def test_a_restart_is_due_in_time_if_the_clock_is_set(make: Make, skew: float) -> None:
-    rig = await make(headrace_restart_attempts="2", headrace_restart_delay_ms="50", headrace_restart_reset_ms="600000")
-    await rig.create("a")
-    await runs(rig)
-    fail(rig)
+    delays = {"headrace_restart_delay_ms": "50", "headrace_restart_reset_ms": "600000"}
+    rig = await failed(make, headrace_restart_attempts="2", **delays)
     rig.skew = skew
     await runs(rig, times=2)
     rig.skew = 2 * skew
@@ -104,9 +114,7 @@ async def test_a_restart_is_due_in_time_if_the_clock_is_set(make: Make, skew: fl
 
 
 async def test_errors_of_the_configuration_are_not_followed_by_a_restart(make: Make) -> None:
-    rig = await make(headrace_restart_attempts="-1")
-    await rig.create("a")
-    await runs(rig)
+    rig = await running(make, headrace_restart_attempts="-1")
     fail(rig, trace="org.apache.kafka.common.config.ConfigException: no such table\n")
     await rig.until(lambda: history(rig) == [(0, False)])
     await asyncio.sleep(0.05)
@@ -155,10 +163,7 @@ async def test_a_restart_by_hand_gives_all_attempts_again(make: Make) -> None:
 
 
 async def test_a_restart_waits_while_the_connector_is_paused(make: Make) -> None:
-    rig = await make(headrace_restart_attempts="1", headrace_restart_delay_ms="50")
-    await rig.create("a")
-    await runs(rig)
-    fail(rig)
+    rig = await failed(make, headrace_restart_attempts="1", headrace_restart_delay_ms="50")
     await rig.herder.set_target("a", TargetState.PAUSED)
     await rig.until(lambda: rig.restarts.waiting == 1 and rig.state("a") is State.PAUSED)
     await asyncio.sleep(0.1)
@@ -168,10 +173,7 @@ async def test_a_restart_waits_while_the_connector_is_paused(make: Make) -> None
 
 
 async def test_the_next_owner_continues_the_count(make: Make) -> None:
-    rig = await make(headrace_restart_attempts="2")
-    await rig.create("a")
-    await runs(rig)
-    fail(rig)
+    rig = await failed(make, headrace_restart_attempts="2")
     await runs(rig, times=2)
     await rig.until(lambda: history(rig) == [(1, True)])
     rig.restarts._owned.clear()  # as a worker that has just received the task
@@ -181,10 +183,7 @@ async def test_the_next_owner_continues_the_count(make: Make) -> None:
 
 
 async def test_a_deleted_connector_leaves_no_history(make: Make) -> None:
-    rig = await make(headrace_restart_attempts="2")
-    await rig.create("a")
-    await runs(rig)
-    fail(rig)
+    rig = await failed(make, headrace_restart_attempts="2")
     await rig.until(lambda: history(rig) != [])
     await rig.herder.delete("a")
     await rig.until(lambda: not rig.journal.documents.keys("restarts:"))
@@ -238,9 +237,7 @@ async def test_a_restart_that_raises_does_not_end_those_of_others(
 
 
 async def test_a_task_that_fails_while_the_connector_is_paused_is_restarted_when_it_is_resumed(make: Make) -> None:
-    rig = await make(headrace_restart_attempts="1")
-    await rig.create("a")
-    await runs(rig)
+    rig = await running(make, headrace_restart_attempts="1")
     await rig.herder.set_target("a", TargetState.PAUSED)
     await rig.until(lambda: rig.state("a") is State.PAUSED)
     fail(rig)
@@ -253,9 +250,7 @@ async def test_a_task_that_fails_while_the_connector_is_paused_is_restarted_when
 
 
 async def test_a_restart_that_waits_for_the_budget_while_the_connector_is_paused_takes_place_later(make: Make) -> None:
-    rig = await make(headrace_restart_attempts="1", headrace_restart_budget="60")
-    await rig.create("a")
-    await runs(rig)
+    rig = await running(make, headrace_restart_attempts="1", headrace_restart_budget="60")
     rig.restarts._budget.take(10.5)  # the next one is allowed in half a second
     fail(rig)
     await rig.until(lambda: rig.restarts.counts.delayed == 1)
@@ -280,9 +275,7 @@ async def test_a_restart_that_the_policy_no_longer_allows_is_not_recorded_as_car
 async def test_a_task_that_fails_after_it_was_assigned_to_another_worker_is_left_to_that_worker(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rig = await make(headrace_restart_attempts="5")
-    await rig.create("a")
-    await runs(rig)
+    rig = await running(make, headrace_restart_attempts="5")
     monkeypatch.setattr(rig.restarts, "_owns", lambda name, unit: unit == CONNECTOR)
     fail(rig)
     await asyncio.sleep(0.05)

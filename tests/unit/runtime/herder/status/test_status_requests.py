@@ -14,8 +14,7 @@ from tests.support.herder.herder_rig import HerderRig
 @pytest.fixture
 async def rig() -> AsyncIterator[HerderRig]:
     rig = HerderRig()
-    await rig.create("a")
-    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
+    await rig.run("a")
     yield rig
     await rig.close()
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from runtime.herder.errors import Forbidden
-from runtime.model.states import State, TaskId
+from runtime.model.states import TaskId
 from tests.support.herder.herder_rig import HerderRig
 
 
@@ -16,8 +16,7 @@ from tests.support.herder.herder_rig import HerderRig
 async def running(properties: dict[str, str]) -> AsyncIterator[HerderRig]:
     """The connector a with a task that has used the topic t."""
     rig = HerderRig(None, **{key.replace(".", "_"): value for key, value in properties.items()})
-    await rig.create("a")
-    await rig.until(lambda: rig.tasks("a") == {0: State.RUNNING})
+    await rig.run("a")
     rig.board.topic(TaskId("a", 0), "t")
     yield rig
     await rig.close()

@@ -12,11 +12,10 @@ import pytest
 
 from runtime.java.install.coordinate import Coordinate
 from runtime.java.install.errors import InstallError
-from runtime.java.install.installer import install, remove
+from runtime.java.install.installer import install, remove, update
 from runtime.java.install.local_archive import LocalArchive
 from runtime.java.install.lock_file import install_locked, lock
 from runtime.java.install.resolver import Repositories
-from runtime.java.install.update import update
 from tests.support.java.connect_jars import connect_jars
 from tests.support.java.maven_repository import MavenRepository, empty_jar
 

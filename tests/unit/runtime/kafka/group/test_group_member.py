@@ -105,8 +105,7 @@ async def test_an_evicted_worker_joins_again(member: Make, broker: KafkaBroker, 
     assert one.confirmed_at_losses == [0.0], "reported once, after the confirmation has ended"
 
 
-async def test_a_group_of_consumers_is_refused(member: Make, broker: KafkaBroker, group: str) -> None:
-    topic = broker.create_topic()
+async def test_a_group_of_consumers_is_refused(member: Make, broker: KafkaBroker, topic: str, group: str) -> None:
     consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": group})
     consumer.subscribe([topic])
     while not consumer.assignment():

@@ -54,9 +54,8 @@ def _fetched(fetcher: TailFetcher, starts: dict[Position, int], end: Marker) -> 
     return wait_until(ended, 20, "the markers")
 
 
-def test_large_tails_are_fetched_completely(broker: KafkaBroker) -> None:
+def test_large_tails_are_fetched_completely(broker: KafkaBroker, topic: str) -> None:
     """Larger than one response."""
-    topic = broker.create_topic()
     broker.produce(topic, *(b"%d" % n + b"x" * 100_000 for n in range(30)))
     (part,) = TailFetcher({"bootstrap.servers": broker.bootstrap}).fetch({(topic, 0): 0}).values()
     assert [r.offset for r in part.records] == list(range(30))

@@ -23,8 +23,7 @@ def served(producer: SlotProducer) -> bool:
     return True
 
 
-def test_a_batch_is_acknowledged_by_its_last_report(broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_a_batch_is_acknowledged_by_its_last_report(broker: KafkaBroker, topic: str) -> None:
     producer = Producers().take({"bootstrap.servers": broker.bootstrap, "linger.ms": 200})
     acks = Acks()
     delivery = acks.begin(OFFSETS)
@@ -57,8 +56,7 @@ def test_a_batch_that_was_not_queued_completely_is_not_acknowledged() -> None:
     assert not acks.pending
 
 
-def test_a_failed_message_fails_its_batch(broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_a_failed_message_fails_its_batch(broker: KafkaBroker, topic: str) -> None:
     producer = Producers().take({"bootstrap.servers": broker.bootstrap})
     acks = Acks()
     producer.produce(topic, b"x", partition=77, on_delivery=acks.begin(OFFSETS))

@@ -28,7 +28,7 @@ from runtime.pipeline.source.convert_source import SourceConversion, source_plac
 from runtime.pipeline.source.source_offsets import CommittedOffsets, OffsetWriter
 from tests.support.kafka.mock_kafka import INIT_PRODUCER_ID, PRODUCE, MockKafka
 from tests.support.kafka.topics import count
-from tests.support.tasks.pipeline import file_source, records, source_offsets
+from tests.support.tasks.pipeline import append, file_source, records, source_offsets
 from tests.support.tasks.slot_host import RecordingHost, RunningTask
 from tests.support.tasks.transforms import tolerance
 from tests.support.waiting import wait_until
@@ -49,8 +49,7 @@ def test_a_fatal_producer_error_restarts_the_task_and_skips_no_record(
     task = RunningTask(spec, host)
     wait_until(lambda: count(kafka.bootstrap, spec.offsets_topic) == 1)
     kafka.refuse(PRODUCE, KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER)
-    with file.open("ab") as more:
-        more.write(b"two\nthree\n")
+    append(file, b"two\nthree\n")
     wait_until(lambda: State.UNASSIGNED in host.states or not task.alive)
     task.stop()
     assert host.states == [State.RUNNING, State.UNASSIGNED], host.trace

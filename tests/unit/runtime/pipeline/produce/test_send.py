@@ -49,9 +49,8 @@ class Reported:
     ids=["plain", "timestamps", "headers", "dictionaries"],
 )
 def test_refused_messages_are_skipped_and_a_full_queue_is_waited_for(
-    broker: KafkaBroker, batch: Sequence[dict[str, Any]], own_callbacks: bool
+    broker: KafkaBroker, topic: str, batch: Sequence[dict[str, Any]], own_callbacks: bool
 ) -> None:
-    topic = broker.create_topic()
     settings = {"bootstrap.servers": broker.bootstrap, "message.max.bytes": 1_000, "queue.buffering.max.messages": 4}
     producer = Producers().take(settings, purpose=Purpose.OFFSETS)  # others have no limit of messages
     errors: list[KafkaError] = []

@@ -152,8 +152,7 @@ class Swallowing(SinkTask):
                 self.raised.append(error)
 
 
-def test_a_task_that_catches_the_tolerance_error_still_fails(broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_a_task_that_catches_the_tolerance_error_still_fails(broker: KafkaBroker, topic: str) -> None:
     broker.produce(topic, b"one", b"two")
     config = {"errors.tolerance": "none", "errors.log.enable": "true"}
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Swallowing", config=config)

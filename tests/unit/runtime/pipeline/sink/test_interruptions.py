@@ -107,8 +107,9 @@ AWAY = {
 }
 
 
-def test_a_failed_flush_before_the_first_commit_rewinds_to_the_beginning(broker: KafkaBroker, sink: Any) -> None:
-    topic = broker.create_topic()
+def test_a_failed_flush_before_the_first_commit_rewinds_to_the_beginning(
+    broker: KafkaBroker, topic: str, sink: Any
+) -> None:
     broker.produce(topic, *TEN)
     sink.lost_flushes = 1
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink")
@@ -118,8 +119,7 @@ def test_a_failed_flush_before_the_first_commit_rewinds_to_the_beginning(broker:
     assert sink.durable == [(0, n) for n in range(10)]
 
 
-def test_no_offset_is_committed_for_a_partition_without_records(broker: KafkaBroker, sink: Any) -> None:
-    topic = broker.create_topic()
+def test_no_offset_is_committed_for_a_partition_without_records(broker: KafkaBroker, topic: str, sink: Any) -> None:
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink")
     task = RunningTask(spec)
     wait_until(lambda: task.host.members, what="a member of the group")
@@ -130,9 +130,8 @@ def test_no_offset_is_committed_for_a_partition_without_records(broker: KafkaBro
 
 @pytest.mark.parametrize("tolerance", ["all", "none"])
 def test_a_record_that_is_retried_at_a_stop_is_processed_after_the_next_start(
-    broker: KafkaBroker, tmp_path: Path, tolerance: str, sink: Any
+    broker: KafkaBroker, topic: str, tmp_path: Path, tolerance: str, sink: Any
 ) -> None:
-    topic = broker.create_topic()
     broker.produce(topic, b"one")
     config = {**AWAY, "errors.tolerance": tolerance}
     spec = file_sink(broker, tmp_path / "x", topic, task_class=f"{HERE}:Sink", config=config, plugin_path=FOLDERS)
@@ -181,8 +180,7 @@ def test_a_partition_that_is_revoked_and_assigned_again_while_put_is_retried(bro
     assert max(Counter(sink.puts).values()) == 1
 
 
-def test_a_pause_takes_effect_while_put_is_retried(broker: KafkaBroker, sink: Any) -> None:
-    topic = broker.create_topic()
+def test_a_pause_takes_effect_while_put_is_retried(broker: KafkaBroker, topic: str, sink: Any) -> None:
     broker.produce(topic, b"one")
     sink.refusing.set()
     task = RunningTask(file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink"))
@@ -196,8 +194,9 @@ def test_a_pause_takes_effect_while_put_is_retried(broker: KafkaBroker, sink: An
     assert task.host.states == [State.RUNNING, State.PAUSED, State.RUNNING]
 
 
-def test_offsets_of_earlier_batches_are_committed_while_put_is_retried(broker: KafkaBroker, sink: Any) -> None:
-    topic = broker.create_topic()
+def test_offsets_of_earlier_batches_are_committed_while_put_is_retried(
+    broker: KafkaBroker, topic: str, sink: Any
+) -> None:
     broker.produce(topic, *TEN)
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink", flush_interval=3600.0)
     task = RunningTask(spec)
@@ -212,8 +211,7 @@ def test_offsets_of_earlier_batches_are_committed_while_put_is_retried(broker: K
     assert group_offsets(broker, spec) in ({(topic, 0): 10}, {(topic, 0): 11})
 
 
-def test_a_seek_while_put_is_retried_replaces_the_batch(broker: KafkaBroker, sink: Any) -> None:
-    topic = broker.create_topic()
+def test_a_seek_while_put_is_retried_replaces_the_batch(broker: KafkaBroker, topic: str, sink: Any) -> None:
     broker.produce(topic, *TEN)
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink", flush_interval=3600.0)
     task = RunningTask(spec)
@@ -229,8 +227,7 @@ def test_a_seek_while_put_is_retried_replaces_the_batch(broker: KafkaBroker, sin
     assert group_offsets(broker, spec) == {(topic, 0): 20}
 
 
-def test_offsets_are_committed_before_the_task_reports_paused(broker: KafkaBroker, sink: Any) -> None:
-    topic = broker.create_topic()
+def test_offsets_are_committed_before_the_task_reports_paused(broker: KafkaBroker, topic: str, sink: Any) -> None:
     broker.produce(topic, *TEN)
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink", flush_interval=3600.0)
     task = RunningTask(spec)
@@ -242,8 +239,7 @@ def test_offsets_are_committed_before_the_task_reports_paused(broker: KafkaBroke
     task.stop()
 
 
-def test_a_missing_offset_without_a_reset_policy_fails_the_task(broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_a_missing_offset_without_a_reset_policy_fails_the_task(broker: KafkaBroker, topic: str) -> None:
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink")
     task = RunningTask(replace(spec, consumer={**spec.consumer, "auto.offset.reset": "error"}))
     task.join(60)
@@ -263,8 +259,7 @@ class HangingFlush(SinkTask):
         self.release.wait(30)
 
 
-def test_the_watchdog_sees_a_hanging_flush_as_precommit(broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_the_watchdog_sees_a_hanging_flush_as_precommit(broker: KafkaBroker, topic: str) -> None:
     broker.produce(topic, b"one")
     task = RunningTask(file_sink(broker, Path("x"), topic, task_class=f"{HERE}:HangingFlush"))
     wait_until(lambda: task.runner.call is not None and task.runner.call.method == "preCommit")

@@ -77,8 +77,7 @@ def test_a_poison_record_fails_the_task_and_no_record_of_its_batch_is_put(broker
     assert group_offsets(broker, spec) == {(topic, 0): 3}
 
 
-def test_a_full_disk_fails_the_task_and_commits_nothing(broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_a_full_disk_fails_the_task_and_commits_nothing(broker: KafkaBroker, topic: str) -> None:
     broker.produce(topic, b"one")
     spec = file_sink(broker, Path("/dev/full"), topic)
     task = RunningTask(spec)
@@ -207,9 +206,8 @@ def recorder() -> type[Recorder]:
 
 
 def test_seek_commit_request_and_the_order_of_calls(
-    broker: KafkaBroker, tmp_path: Path, recorder: type[Recorder]
+    broker: KafkaBroker, topic: str, tmp_path: Path, recorder: type[Recorder]
 ) -> None:
-    topic = broker.create_topic()
     broker.produce(topic, *[str(n).encode() for n in range(10)])
     spec = file_sink(broker, tmp_path / "x", topic, task_class=f"{__name__}:Recorder", flush_interval=3600)
     recorder.refuse = 2
@@ -258,9 +256,8 @@ def test_messages_that_were_fetched_before_a_seek_are_not_put(
 
 
 def test_a_revoked_sink_task_neither_puts_nor_commits(
-    broker: KafkaBroker, tmp_path: Path, recorder: type[Recorder]
+    broker: KafkaBroker, topic: str, tmp_path: Path, recorder: type[Recorder]
 ) -> None:
-    topic = broker.create_topic()
     broker.produce(topic, b"one")
     spec = file_sink(broker, tmp_path / "x", topic, task_class=f"{__name__}:Recorder", flush_interval=3600)
     task = RunningTask(spec)
@@ -272,9 +269,8 @@ def test_a_revoked_sink_task_neither_puts_nor_commits(
     assert task.host.states == [State.RUNNING]
 
 
-def test_records_that_are_all_skipped_count_as_written(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_records_that_are_all_skipped_count_as_written(broker: KafkaBroker, topic: str, tmp_path: Path) -> None:
     """Otherwise a task whose records are all filtered out would seem to be stalled."""
-    topic = broker.create_topic()
     broker.produce(topic, b"{broken", b"{broken too")
     config = {"errors.tolerance": "all"}
     task = RunningTask(file_sink(broker, tmp_path / "out.txt", topic, value_converter=JSON, config=config))

@@ -49,8 +49,7 @@ def test_nothing_is_committed_while_the_id_is_not_known() -> None:
     assert ids.may_commit(["a"])
 
 
-def test_ids_come_from_the_brokers(broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
+def test_ids_come_from_the_brokers(broker: KafkaBroker, topic: str) -> None:
     ask = slot_topic_ids.asker({"bootstrap.servers": broker.bootstrap, "group.id": "not used"})
     found = ask([topic, "missing"])
     assert list(found) == [topic]

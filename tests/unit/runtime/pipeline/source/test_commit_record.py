@@ -107,9 +107,8 @@ def test_each_record_is_committed_with_its_place_in_kafka(
 
 
 @pytest.mark.parametrize("delivery", ["at least once", "exactly once"])
-def test_records_that_are_not_sent_have_no_place(broker: KafkaBroker, tracked: Any, delivery: str) -> None:
+def test_records_that_are_not_sent_have_no_place(broker: KafkaBroker, topic: str, tracked: Any, delivery: str) -> None:
     """The second record is dropped by a transformation, the third cannot be converted."""
-    topic = broker.create_topic()
     unconvertible = object()
     tracked.values = [b"a", None, unconvertible, b"b"]
     task = RunningTask(_spec(broker, topic, delivery, **FILTER, **{"errors.tolerance": "all"}))
@@ -130,8 +129,7 @@ def test_a_poll_of_which_nothing_is_left_is_committed(broker: KafkaBroker, track
     assert {metadata for _, _, metadata in _records(tracked)} == {None}
 
 
-def test_aborted_records_have_no_place(broker: KafkaBroker, tracked: Any) -> None:
-    topic = broker.create_topic()
+def test_aborted_records_have_no_place(broker: KafkaBroker, topic: str, tracked: Any) -> None:
     tracked.values, tracked.abort_after = [b"a", b"b", b"c", b"d"], 1
     task = RunningTask(_spec(broker, topic, "connector"))
     wait_until(lambda: len(_records(tracked)) == 4)

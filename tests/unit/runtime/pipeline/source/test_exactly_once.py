@@ -22,7 +22,7 @@ from runtime.model.task_spec import ConverterSpec, TaskSpec
 from tests.support.broker import KafkaBroker, unique
 from tests.support.kafka.committed import committed, committed_offsets, values
 from tests.support.kafka.topics import count
-from tests.support.tasks.pipeline import exactly_once, file_source
+from tests.support.tasks.pipeline import append, exactly_once, file_source, filled_source
 from tests.support.tasks.slot_host import RecordingHost, RunningTask
 from tests.support.waiting import wait_until
 
@@ -49,13 +49,11 @@ def _fence(spec: TaskSpec) -> None:
 
 
 def test_the_records_of_a_poll_and_their_offset_are_one_transaction(broker: KafkaBroker, tmp_path: Path) -> None:
-    file, topic = tmp_path / "in.txt", broker.create_topic()
-    file.write_bytes(b"one\ntwo\n")
-    spec = _transactional(file_source(broker, file, topic))
+    file, topic, spec = filled_source(broker, tmp_path, b"one\ntwo\n")
+    spec = _transactional(spec)
     task = RunningTask(spec)
     wait_until(lambda: len(committed(broker, topic)) == 2)
-    with file.open("ab") as more:
-        more.write(b"three\n")
+    append(file, b"three\n")
     wait_until(lambda: len(committed(broker, topic)) == 3)
     task.stop()
     assert values(broker, topic) == [b"one", b"two", b"three"]
@@ -70,10 +68,9 @@ def test_the_records_of_a_poll_and_their_offset_are_one_transaction(broker: Kafk
 def test_a_file_is_delivered_once_over_restarts_with_and_without_a_graceful_end(
     broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    file, topic = tmp_path / "in.txt", broker.create_topic()
     expected = [f"line {number}".encode() for number in range(200_000)]
-    file.write_bytes(b"\n".join([*expected, b""]))
-    spec = _transactional(file_source(broker, file, topic))
+    file, topic, spec = filled_source(broker, tmp_path, b"\n".join([*expected, b""]))
+    spec = _transactional(spec)
     for stop_at, graceful in ((1, True), (40_000, False), (90_000, True), (120_000, False)):
         task = RunningTask(spec)
         wait_until(partial(_has_records, broker, topic, stop_at))
@@ -91,17 +88,15 @@ def test_a_file_is_delivered_once_over_restarts_with_and_without_a_graceful_end(
 
 
 def test_an_open_transaction_is_invisible_until_the_task_is_paused(broker: KafkaBroker, tmp_path: Path) -> None:
-    file, topic = tmp_path / "in.txt", broker.create_topic()
-    file.write_bytes(b"one\ntwo\n")
-    spec = _transactional(file_source(broker, file, topic), "interval")
+    file, topic, spec = filled_source(broker, tmp_path, b"one\ntwo\n")
+    spec = _transactional(spec, "interval")
     task = RunningTask(spec)
     wait_until(lambda: len(values(broker, topic, "read_uncommitted")) == 2)
     assert values(broker, topic) == []
     task.runner.pause(True)
     task.wait_state(State.PAUSED)
     assert values(broker, topic) == [b"one", b"two"]
-    with file.open("ab") as more:
-        more.write(b"three\n")
+    append(file, b"three\n")
     task.runner.pause(False)
     wait_until(lambda: len(values(broker, topic, "read_uncommitted")) == 3)
     task.stop()
@@ -110,17 +105,15 @@ def test_an_open_transaction_is_invisible_until_the_task_is_paused(broker: Kafka
 
 
 def test_a_transaction_is_committed_when_its_interval_is_over(broker: KafkaBroker, tmp_path: Path) -> None:
-    file, topic = tmp_path / "in.txt", broker.create_topic()
-    file.write_bytes(b"one\n")
-    task = RunningTask(_transactional(file_source(broker, file, topic), "interval", 0.3))
+    _, topic, spec = filled_source(broker, tmp_path, b"one\n")
+    task = RunningTask(_transactional(spec, "interval", 0.3))
     wait_until(lambda: values(broker, topic) == [b"one"])
     task.stop()
 
 
 def test_a_successor_fences_the_task_and_its_open_transaction(broker: KafkaBroker, tmp_path: Path) -> None:
-    file, topic = tmp_path / "in.txt", broker.create_topic()
-    file.write_bytes(b"one\ntwo\n")
-    spec = _transactional(file_source(broker, file, topic), "interval", 1.0)
+    _, topic, spec = filled_source(broker, tmp_path, b"one\ntwo\n")
+    spec = _transactional(spec, "interval", 1.0)
     first = RunningTask(replace(spec, transaction_interval=3.0))
     wait_until(lambda: len(values(broker, topic, "read_uncommitted")) == 2)
     second = RunningTask(replace(spec, epoch=2))
@@ -149,9 +142,8 @@ class Unstarted(SourceTask):
 def test_a_start_that_the_worker_refuses_has_fenced_and_does_nothing_else(broker: KafkaBroker, tmp_path: Path) -> None:
     __import__(HERE)
     calls = sys.modules[HERE].Unstarted.calls
-    file, topic = tmp_path / "in.txt", broker.create_topic()
-    file.write_bytes(b"one\n")
-    spec = _transactional(file_source(broker, file, topic), "interval", 60.0)
+    _, topic, spec = filled_source(broker, tmp_path, b"one\n")
+    spec = _transactional(spec, "interval", 60.0)
     first = RunningTask(spec)
     wait_until(lambda: values(broker, topic, "read_uncommitted") == [b"one"])
     host = RecordingHost()
@@ -208,8 +200,7 @@ def _numbers(broker: KafkaBroker, topic: str) -> TaskSpec:
     return replace(_transactional(spec, "connector"), value_converter=raw)
 
 
-def test_the_task_defines_where_transactions_end(broker: KafkaBroker, boundaries: Any) -> None:
-    topic = broker.create_topic()
+def test_the_task_defines_where_transactions_end(broker: KafkaBroker, topic: str, boundaries: Any) -> None:
     spec = _numbers(broker, topic)
     boundaries.until, boundaries.ends = 12, {3: "commit", 6: "abort", 9: "commit"}
     task = RunningTask(spec)
@@ -225,8 +216,7 @@ def test_the_task_defines_where_transactions_end(broker: KafkaBroker, boundaries
     assert values(broker, topic) == [*visible, b"10", b"11"]
 
 
-def test_the_offsets_of_aborted_records_are_committed(broker: KafkaBroker, boundaries: Any) -> None:
-    topic = broker.create_topic()
+def test_the_offsets_of_aborted_records_are_committed(broker: KafkaBroker, topic: str, boundaries: Any) -> None:
     spec = _numbers(broker, topic)
     boundaries.until, boundaries.ends = 5, {4: "abort"}
     task = RunningTask(spec)
@@ -263,9 +253,8 @@ def test_offsets_go_to_the_connectors_topic_and_a_copy_to_the_workers(broker: Ka
 
 def test_a_task_may_not_write_to_its_own_offsets_topic(broker: KafkaBroker, tmp_path: Path) -> None:
     """As in Connect: a task that reads offsets in its open transaction would wait for its own records."""
-    file, topic = tmp_path / "in.txt", broker.create_topic()
-    file.write_bytes(b"one\n")
-    task = RunningTask(replace(_transactional(file_source(broker, file, topic)), offsets_topic=topic))
+    _, topic, spec = filled_source(broker, tmp_path, b"one\n")
+    task = RunningTask(replace(_transactional(spec), offsets_topic=topic))
     task.wait_state(State.FAILED)
     task.join()
     reason = "Source tasks may not produce to their own offsets topics when exactly-once support is enabled"
@@ -287,8 +276,7 @@ def test_a_request_that_is_too_large_restarts_the_task_with_a_request_for_each_r
     again = RunningTask(_restarted(broker, spec), task.host)
     wait_until(lambda: len(values(broker, topic)) == 300 or State.FAILED in again.host.states)
     assert values(broker, topic) == lines
-    with file.open("ab") as more:
-        more.write(b"y" * 3000 + b"\n")
+    append(file, b"y" * 3000 + b"\n")
     again.wait_state(State.FAILED)
     again.join()
     assert "MSG_SIZE_TOO_LARGE" in again.host.trace and f"a record for topic {topic} exceeds" in again.host.trace
@@ -309,13 +297,11 @@ def test_a_transaction_that_cannot_be_committed_is_not_left_open(broker: KafkaBr
 
 
 def test_a_rate_limit_delays_the_next_poll_and_divides_none(broker: KafkaBroker, tmp_path: Path) -> None:
-    file, topic = tmp_path / "in.txt", broker.create_topic()
-    file.write_bytes(b"".join(b"%d\n" % n for n in range(400)))
-    spec = replace(_transactional(file_source(broker, file, topic)), limit=RateLimit(records=100))
+    file, topic, spec = filled_source(broker, tmp_path, b"".join(b"%d\n" % n for n in range(400)))
+    spec = replace(_transactional(spec), limit=RateLimit(records=100))
     task = RunningTask(spec)
     wait_until(lambda: len(committed(broker, topic)) >= 400)
-    with file.open("ab") as more:
-        more.write(b"last\n")
+    append(file, b"last\n")
     wait_until(lambda: len(committed(broker, topic)) == 401)
     task.stop()
     assert task.runner.meter.largest_transaction == 400

@@ -109,9 +109,8 @@ def test_a_source_task_revoked_during_poll_writes_nothing(broker: KafkaBroker, s
 
 @pytest.mark.parametrize("tolerance", ["all", "none"])
 def test_a_record_that_is_retried_at_a_stop_is_processed_after_the_next_start(
-    broker: KafkaBroker, tmp_path: Path, tolerance: str
+    broker: KafkaBroker, topic: str, tmp_path: Path, tolerance: str
 ) -> None:
-    topic = broker.create_topic()
     config = {**AWAY, "errors.tolerance": tolerance}
     (tmp_path / "in").write_text("one\n")
     source = file_source(broker, tmp_path / "in", topic, config=config, plugin_path=FOLDERS)

@@ -13,9 +13,17 @@ from runtime.api.data.record import SourceRecord
 from runtime.api.task import SourceTask
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec
-from tests.support.broker import KafkaBroker, unique
+from tests.support.broker import KafkaBroker
 from tests.support.kafka.topics import count
-from tests.support.tasks.pipeline import file_source, messages, records, source_offsets, task_spec
+from tests.support.tasks.pipeline import (
+    append,
+    file_source,
+    filled_source,
+    messages,
+    records,
+    source_offsets,
+    source_task,
+)
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import wait_until
 
@@ -25,13 +33,10 @@ def _values(broker: KafkaBroker, topic: str) -> list[bytes | None]:
 
 
 def test_lines_go_to_the_topic_and_offsets_follow(broker: KafkaBroker, tmp_path: Path) -> None:
-    file, topic = tmp_path / "in.txt", broker.create_topic()
-    file.write_bytes(b"one\ntwo\nhalf")
-    spec = file_source(broker, file, topic)
+    file, topic, spec = filled_source(broker, tmp_path, b"one\ntwo\nhalf")
     task = RunningTask(spec)
     wait_until(lambda: count(broker.bootstrap, spec.offsets_topic) == 1)
-    with file.open("ab") as more:
-        more.write(b" line\r\nlast\n")
+    append(file, b" line\r\nlast\n")
     wait_until(lambda: count(broker.bootstrap, topic) == 4)
     task.stop()
     assert records(broker, topic) == [(None, b"one"), (None, b"two"), (None, b"half line"), (None, b"last")]
@@ -42,10 +47,8 @@ def test_lines_go_to_the_topic_and_offsets_follow(broker: KafkaBroker, tmp_path:
 
 
 def test_bytes_that_are_not_utf8_are_preserved(broker: KafkaBroker, tmp_path: Path) -> None:
-    file, topic = tmp_path / "in.txt", broker.create_topic()
     lines = [b"gr\xfcn", "grün".encode(), bytes(b for b in range(256) if b not in b"\r\n")]
-    file.write_bytes(b"\n".join([*lines, b""]))
-    spec = file_source(broker, file, topic)
+    file, topic, spec = filled_source(broker, tmp_path, b"\n".join([*lines, b""]))
     task = RunningTask(spec)
     wait_until(lambda: count(broker.bootstrap, topic) == 3)
     task.stop()
@@ -54,10 +57,8 @@ def test_bytes_that_are_not_utf8_are_preserved(broker: KafkaBroker, tmp_path: Pa
 
 
 def test_a_restarted_task_sends_no_record_twice(broker: KafkaBroker, tmp_path: Path) -> None:
-    file, topic = tmp_path / "in.txt", broker.create_topic()
     expected = [f"line {number}".encode() for number in range(200_000)]
-    file.write_bytes(b"\n".join([*expected, b""]))
-    spec = file_source(broker, file, topic)
+    _, topic, spec = filled_source(broker, tmp_path, b"\n".join([*expected, b""]))
     for stop_at in (1, 50_000, 120_000, 200_000):
         task = RunningTask(replace(spec, offsets=source_offsets(broker, spec)))
         wait_until(lambda at=stop_at: count(broker.bootstrap, topic) >= at)  # type: ignore[misc]
@@ -66,9 +67,7 @@ def test_a_restarted_task_sends_no_record_twice(broker: KafkaBroker, tmp_path: P
 
 
 def test_a_known_partition_keeps_the_bytes_of_its_key(broker: KafkaBroker, tmp_path: Path) -> None:
-    file, topic = tmp_path / "in.txt", broker.create_topic()
-    file.write_bytes(b"one\ntwo\n")
-    spec = file_source(broker, file, topic)
+    file, topic, spec = filled_source(broker, tmp_path, b"one\ntwo\n")
     raw = f'["{spec.connector}", {{"filename": "{file}"}} ]'
     first = source_offsets(broker, spec)
     assert first == []
@@ -110,17 +109,9 @@ class Counting(SourceTask):
 BYTES = ConverterSpec("ByteArrayConverter")
 
 
-def test_a_poison_record_fails_the_task_after_the_earlier_records_are_sent(broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
-    spec = task_spec(
-        "source",
-        f"{__name__}:Counting",
-        {"topic": topic},
-        producer={"bootstrap.servers": broker.bootstrap},
-        offsets_topic=broker.create_topic(unique("offsets")),
-        key_converter=BYTES,
-        value_converter=BYTES,
-    )
+def test_a_poison_record_fails_the_task_after_the_earlier_records_are_sent(broker: KafkaBroker, topic: str) -> None:
+    config = {"topic": topic}
+    spec = source_task(broker, f"{__name__}:Counting", config, key_converter=BYTES, value_converter=BYTES)
     task = RunningTask(spec)
     task.join()
     assert task.host.states == [State.RUNNING, State.FAILED]
@@ -131,17 +122,9 @@ def test_a_poison_record_fails_the_task_after_the_earlier_records_are_sent(broke
     assert {o.partition["p"]: o.offset["n"] for o in source_offsets(broker, spec)} == {0: 4, 1: 3}
 
 
-def test_tolerance_all_skips_failed_records(broker: KafkaBroker) -> None:
-    topic = broker.create_topic()
-    spec = task_spec(
-        "source",
-        f"{__name__}:Counting",
-        {"topic": topic, "errors.tolerance": "all", "errors.log.enable": "true"},
-        producer={"bootstrap.servers": broker.bootstrap},
-        offsets_topic=broker.create_topic(unique("offsets")),
-        key_converter=BYTES,
-        value_converter=BYTES,
-    )
+def test_tolerance_all_skips_failed_records(broker: KafkaBroker, topic: str) -> None:
+    config = {"topic": topic, "errors.tolerance": "all", "errors.log.enable": "true"}
+    spec = source_task(broker, f"{__name__}:Counting", config, key_converter=BYTES, value_converter=BYTES)
     task = RunningTask(spec)
     wait_until(lambda: count(broker.bootstrap, topic) == 6)
     task.stop()
@@ -158,8 +141,7 @@ def test_a_record_that_kafka_refuses_fails_the_task_and_its_offset_is_not_commit
     spec = file_source(broker, file, topic)
     task = RunningTask(spec)
     wait_until(lambda: count(broker.bootstrap, topic) == 1)
-    with file.open("ab") as more:
-        more.write(b"x" * 5000 + b"\n")
+    append(file, b"x" * 5000 + b"\n")
     task.join()
     assert task.host.states[-1] is State.FAILED
     assert "MSG_SIZE_TOO_LARGE" in task.host.trace
@@ -211,14 +193,10 @@ class HeadersTask(SourceTask):
 
 def test_records_sent_again_keep_headers_and_timestamps(broker: KafkaBroker) -> None:
     topic = broker.create_topic(max_message_bytes="2000")
-    client = {"bootstrap.servers": broker.bootstrap, "linger.ms": 50}
-    offsets = broker.create_topic(unique("offsets"))
-    spec = task_spec(
-        "source", f"{__name__}:HeadersTask", {"topic": topic}, producer=client, offsets_topic=offsets,
-        key_converter=BYTES, value_converter=BYTES,
-    )  # fmt: skip
+    spec = source_task(broker, f"{__name__}:HeadersTask", {"topic": topic}, key_converter=BYTES, value_converter=BYTES)
+    spec = replace(spec, producer={**spec.producer, "linger.ms": 50})
     task = RunningTask(spec)
-    wait_until(lambda: count(broker.bootstrap, offsets) or State.FAILED in task.host.states)
+    wait_until(lambda: count(broker.bootstrap, spec.offsets_topic) or State.FAILED in task.host.states)
     task.stop()
     assert task.host.states == [State.RUNNING], task.host.trace
     found = [(m.key(), m.headers(), m.timestamp()[1]) for m in messages(broker, topic)]
@@ -226,16 +204,14 @@ def test_records_sent_again_keep_headers_and_timestamps(broker: KafkaBroker) -> 
 
 
 def test_pause_and_resume(broker: KafkaBroker, tmp_path: Path) -> None:
-    file, topic = tmp_path / "in.txt", broker.create_topic()
-    file.write_bytes(b"one\n")
-    task = RunningTask(file_source(broker, file, topic, paused=True))
+    file, topic, spec = filled_source(broker, tmp_path, b"one\n", paused=True)
+    task = RunningTask(spec)
     task.wait_state(State.PAUSED)
     task.runner.pause(False)
     wait_until(lambda: count(broker.bootstrap, topic) == 1)
     task.runner.pause(True)
     task.wait_state(State.PAUSED)
-    with file.open("ab") as more:
-        more.write(b"two\n")
+    append(file, b"two\n")
     task.runner.pause(False)
     wait_until(lambda: count(broker.bootstrap, topic) == 2)
     task.stop()
@@ -243,9 +219,7 @@ def test_pause_and_resume(broker: KafkaBroker, tmp_path: Path) -> None:
 
 
 def test_a_revoked_source_task_commits_and_reports_nothing(broker: KafkaBroker, tmp_path: Path) -> None:
-    file, topic = tmp_path / "in.txt", broker.create_topic()
-    file.write_bytes(b"one\n")
-    spec = file_source(broker, file, topic, flush_interval=3600)
+    _, topic, spec = filled_source(broker, tmp_path, b"one\n", flush_interval=3600)
     task = RunningTask(spec)
     wait_until(lambda: count(broker.bootstrap, topic) == 1)
     task.runner.revoke()
@@ -255,14 +229,11 @@ def test_a_revoked_source_task_commits_and_reports_nothing(broker: KafkaBroker, 
 
 
 def test_an_expired_lease_ends_the_task(broker: KafkaBroker, tmp_path: Path) -> None:
-    file, topic = tmp_path / "in.txt", broker.create_topic()
-    file.write_bytes(b"one\n")
-    spec = file_source(broker, file, topic, flush_interval=3600)
+    file, topic, spec = filled_source(broker, tmp_path, b"one\n", flush_interval=3600)
     task = RunningTask(spec)
     wait_until(lambda: count(broker.bootstrap, topic) == 1)
     task.host.lease_over = True
-    with file.open("ab") as more:
-        more.write(b"two\n")
+    append(file, b"two\n")
     task.join()
     assert count(broker.bootstrap, topic) == 1
     assert count(broker.bootstrap, spec.offsets_topic) == 0

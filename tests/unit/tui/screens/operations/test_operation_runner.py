@@ -1,4 +1,4 @@
-"""Typed commands as logged operations: their curl commands show no secrets."""
+"""Typed commands as logged operations: their curl commands show no secrets, and their result is one line."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pytest
 
 from tests.support.console.console_transports import InMemory
 from tui.client.calls import ApiCall
+from tui.commands.result import TargetOutcome
 from tui.config.secrets import MASK
 from tui.contexts.profiles import Profile
 from tui.errors import BadRequest, NotFound
-from tui.screens.operations.operation_runner import OperationRunner
+from tui.screens.operations.operation_runner import OperationRunner, summary
 from tui.screens.services.connection import ClusterConnection
 from tui.screens.services.operations import Operations
 from tui.script.grammar import parse
@@ -69,3 +70,15 @@ async def test_curl_commands_hide_values_of_type_password(line: str, forbids: bo
     (operation,) = operations.log
     (curl,) = operation.curl("http://h:8083")
     assert "4711" not in curl and MASK in curl
+
+
+def test_a_target_that_the_title_names_is_not_repeated() -> None:
+    operation = Operations(lambda one: None).begin("restart task x/0", "", doing="doing")
+    assert operation.title == "restart task x/0"
+    assert summary((TargetOutcome("x/0", "restarted"),), operation.title) == "restarted"
+    assert summary((TargetOutcome("x-1", "restarted"),), "restart x-*") == "x-1: restarted"
+
+
+def test_several_targets_are_counted() -> None:
+    outcomes = (TargetOutcome("a", "stopped"), TargetOutcome("b", "refused", 1))
+    assert summary(outcomes, "stop a b") == "1 of 2 failed; b: refused"

@@ -25,9 +25,10 @@ CONFIG = {"format": "parquet", "flush.size": str(len(ROWS))}
 FROZEN = """
 import signal, sys, threading
 from pathlib import Path
-from tests.support.tasks.files_sink import SeekingContext, SinkDriver, records
+from tests.support.tasks.files_sink import SinkDriver, records
+from tests.support.tasks.task_contexts import TaskSinkContext
 from tests.unit.runtime.connectors.files.sink.test_ownership import CONFIG, ROWS
-class Freezing(SeekingContext):
+class Freezing(TaskSinkContext):
     attempts = 0
     def check_ownership(self):
         self.attempts += 1

@@ -1,20 +1,86 @@
-"""VerifiableSource: numbered records at a given rate."""
+"""VerifiableSource and VerifiableSink: numbered records, and a line of JSON for each step of their way."""
 
 from __future__ import annotations
 
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance, Width, grouped
-from runtime.api.data.record import SourceRecord
+from runtime.api.connector import SinkConnector
+from runtime.api.data.record import SinkRecord, SourceRecord, TopicPartition
 from runtime.api.data.schema import INT32_SCHEMA, INT64_SCHEMA, STRING_SCHEMA, struct_schema
-from runtime.api.task import SourceTask
+from runtime.api.task import SinkTask, SourceTask
 from runtime.connectors.config_keys import TOPIC_KEY
 from runtime.connectors.numbered_source import NumberedOffsets, NumberedSourceConnector
-from runtime.connectors.verifiable.sink import log_line, task_number
+
+
+def log_line(logger: logging.Logger, data: Mapping[str, Any]) -> None:
+    """Logs the data as a message that is one JSON object; values that JSON lacks become text."""
+    logger.info("%s", orjson.dumps(data, default=str).decode())
+
+
+def task_number(config: Mapping[str, str]) -> int:
+    """The number of the task, which the connector sets as `id`."""
+    return int(config.get("id", "0"))
+
+
+_sink_log = logging.getLogger("org.apache.kafka.connect.tools.VerifiableSinkTask")
+
+
+class VerifiableSinkTask(SinkTask):
+    """Keeps the lines of records until their offsets are committed."""
+
+    java_name = "org.apache.kafka.connect.tools.VerifiableSinkTask"
+
+    def start(self, config: Mapping[str, str]) -> None:
+        self._name, self._id = config.get("name", ""), task_number(config)
+        self._unflushed: dict[TopicPartition, list[dict[str, Any]]] = defaultdict(list)
+
+    def put(self, records: Sequence[SinkRecord]) -> None:
+        now = int(time.time() * 1000)
+        for record in records:
+            line = {
+                "name": self._name,
+                "task": record.key,
+                "sinkTask": self._id,
+                "topic": record.topic,
+                "time_ms": now,
+                "seqno": record.value,
+                "offset": record.kafka_offset,
+            }
+            log_line(_sink_log, line)
+            self._unflushed[TopicPartition(record.original_topic, record.original_kafka_partition)].append(line)
+
+    def flush(self, offsets: Mapping[TopicPartition, int]) -> None:
+        now = int(time.time() * 1000)
+        for tp in offsets:
+            for line in self._unflushed.pop(TopicPartition(*tp), ()):
+                log_line(_sink_log, {**line, "time_ms": now, "flushed": True})
+
+    def close(self, partitions: Sequence[TopicPartition]) -> None:
+        for tp in partitions:
+            self._unflushed.pop(TopicPartition(*tp), None)
+
+
+class VerifiableSinkConnector(SinkConnector):
+    """Has no configuration keys of its own."""
+
+    java_name = "org.apache.kafka.connect.tools.VerifiableSinkConnector"
+    task_class = VerifiableSinkTask
+
+    def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
+        return [{**self.config, "id": str(task)} for task in range(max_tasks)]
+
+    def alter_offsets(self, config: Mapping[str, str], offsets: Mapping[TopicPartition, int | None]) -> bool:
+        """Always True: the sink has no offsets outside its consumer group."""
+        return True
+
 
 TOPIC, THROUGHPUT, COMPLETE = "topic", "throughput", "complete.record.data"
 ID, SEQNO = "id", "seqno"
@@ -30,7 +96,7 @@ COMPLETE_SCHEMA = struct_schema(
 _OFFSETS = NumberedOffsets(ID, SEQNO, "the last number sent")
 _BATCH = 100  # records of one poll
 
-_log = logging.getLogger("org.apache.kafka.connect.tools.VerifiableSourceTask")
+_source_log = logging.getLogger("org.apache.kafka.connect.tools.VerifiableSourceTask")
 
 
 class VerifiableSourceTask(SourceTask):
@@ -53,7 +119,7 @@ class VerifiableSourceTask(SourceTask):
         offset = self.context.offsets.offset(self._partition)
         self._first = self._next = 0 if offset is None else _OFFSETS.number(offset) + 1
         self._since = self._clock()
-        _log.info(
+        _source_log.info(
             "Started VerifiableSourceTask %s-%d producing to topic %s resuming from seqno %d",
             self._name, self._id, self._topic, self._first,
         )  # fmt: skip
@@ -68,11 +134,11 @@ class VerifiableSourceTask(SourceTask):
     def commit_record(self, record: SourceRecord, metadata: object) -> None:
         """Logs the record's line again, as committed. `metadata`: where Kafka has stored it."""
         offset = record.source_offset or {}
-        log_line(_log, {**self._line(offset.get(SEQNO, -1)), "committed": True})
+        log_line(_source_log, {**self._line(offset.get(SEQNO, -1)), "committed": True})
 
     def _record(self) -> SourceRecord:
         line = self._line(self._next)
-        log_line(_log, line)
+        log_line(_source_log, line)
         self._next += 1
         value, schema = (line, COMPLETE_SCHEMA) if self._complete else (line[SEQNO], INT64_SCHEMA)
         return SourceRecord(

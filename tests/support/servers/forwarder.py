@@ -1,4 +1,4 @@
-"""A TCP forwarder in front of a worker that can be stopped with all its connections and restarted on the same port."""
+"""A TCP forwarder that can be stopped with all its connections and restarted on the same port, or frozen."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from urllib.parse import urlsplit
 
 
 class Forwarder:
-    """Runs on the current event loop."""
+    """Runs on the current event loop, on a port of loopback, in front of the host and port of a URL."""
 
     def __init__(self, url: str) -> None:
         self._there = urlsplit(url)
         self._server: asyncio.Server | None = None
         self._writers: set[StreamWriter] = set()
+        self._flowing = asyncio.Event()
+        self._flowing.set()
         self.port = 0
         self.dies_at_answer = False  # the next request is forwarded, its answer is not
-        self.dies_of = b"\0"  # the same for the first request that contains these bytes
+        self.dies_of: bytes | None = None  # the same for the first request that contains these bytes
 
     @property
     def url(self) -> str:
@@ -46,6 +48,13 @@ class Forwarder:
             writer.transport.abort()
         self._writers.clear()
 
+    def freeze(self) -> None:
+        """Connections stay open and nothing arrives, in both directions, as behind a cut network."""
+        self._flowing.clear()
+
+    def thaw(self) -> None:
+        self._flowing.set()
+
     async def _accept(self, reader: StreamReader, writer: StreamWriter) -> None:
         far_reader, far_writer = await asyncio.open_connection(self._there.hostname, self._there.port)
         self._writers |= {writer, far_writer}
@@ -54,17 +63,20 @@ class Forwarder:
         except OSError:
             return  # one side closed the connection, as intended
         finally:
+            await self._flowing.wait()
             for one in (writer, far_writer):
                 one.close()
                 self._writers.discard(one)
 
     async def _pump(self, reader: StreamReader, writer: StreamWriter, is_answer: bool) -> None:
         while data := await reader.read(65536):
-            if not is_answer and self.dies_of in data:
-                self.dies_at_answer, self.dies_of = True, b"\0"
+            await self._flowing.wait()
+            if not is_answer and self.dies_of is not None and self.dies_of in data:
+                self.dies_at_answer, self.dies_of = True, None
             if is_answer and self.dies_at_answer:
                 self.die()
                 return
             writer.write(data)
             await writer.drain()
+        await self._flowing.wait()
         writer.close()

@@ -11,8 +11,13 @@ from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.data.schema import INT32_SCHEMA, INT64_SCHEMA
 from runtime.api.data.validate import validate_struct
 from runtime.api.errors import ConnectError
-from runtime.connectors.verifiable.sink import VerifiableSinkConnector, VerifiableSinkTask
-from runtime.connectors.verifiable.source import COMPLETE_SCHEMA, VerifiableSourceConnector, VerifiableSourceTask
+from runtime.connectors.verifiable import (
+    COMPLETE_SCHEMA,
+    VerifiableSinkConnector,
+    VerifiableSinkTask,
+    VerifiableSourceConnector,
+    VerifiableSourceTask,
+)
 from tests.support.tasks.task_contexts import StoredOffsets, started
 
 CONFIG = {"name": "c", "topic": "t", "throughput": "50", "id": "1"}
