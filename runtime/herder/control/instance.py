@@ -33,6 +33,9 @@ class Instance:
     at_rest: bool = False
     """The connector has failed and should not run now: its state remains FAILED, and resuming starts it again."""
     started: bool = False
+    task_configs_failures: int = 0
+    """How often task_configs() has failed in a row. The connector is FAILED, but its instance runs, and task_configs()
+    is called again later."""
     pending: bool = False
     """The task configs must still be requested or stored."""
     reconfigure_again: bool = False
@@ -56,6 +59,11 @@ class Instance:
         interrupted between its two records has removed them."""
         runs = stored.target is TargetState.STARTED and self.is_of(stored) and self.started and not self.pending
         return runs and self.tasks not in (None, len(stored.tasks))
+
+    @property
+    def start_failed(self) -> bool:
+        """Whether the connector is FAILED for another reason than its task_configs()."""
+        return self.failed and not self.task_configs_failures
 
     @property
     def busy(self) -> bool:
