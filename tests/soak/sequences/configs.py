@@ -10,6 +10,10 @@ from tests.contract.parity.names import HOIST, JSON, SINK, SOURCE, STATIC, STRIN
 from tests.soak.sequences.operation import FOLDER, ID
 from tests.soak.sequences.plugin import changes
 
+BAD = f"{ID}-bad"
+"""A topic of messages that are no JSON. Only sinks with one task read it: which offsets several tasks commit until each
+of them has failed depends on rebalances."""
+_ONE_TASK = {"topics": f"{ID}-t0", "tasks.max": "1", "count": "1"}
 TOPICS = (f"{ID}-t0", f"{ID}-t1", f"{ID}-s0")
 FILES = ("f0", "f1")
 
@@ -30,7 +34,7 @@ _SOURCE_MORE: Sequence[tuple[int, Config]] = (
          "transforms.h.predicate": "none"}),
     (2, {"topic.creation.default.replication.factor": "0", "topic.creation.default.partitions": "1"}),
     (1, {"topic.creation.default.replication.factor": "1", "topic.creation.default.partitions": "3"}),
-    (1, {"batch.size": "1"}),
+    (1, {"batch.size": "100"}),
     (1, {"own.key": "value", "other": "ü"}),
     (1, {"errors.tolerance": "all", "errors.log.enable": "true"}),
     (1, {"value.converter": JSON, "value.converter.schemas.enable": "true"}),
@@ -41,7 +45,6 @@ _SINK_MORE: Sequence[tuple[int, Config]] = (
     (3, STRING_VALUES),
     (2, {"errors.tolerance": "all"}),
     (1, {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": f"{ID}-dead"}),
-    (1, {"value.converter": JSON, "value.converter.schemas.enable": "true"}),
     (2, {"file": f"{FOLDER}/missing/k.out"}),
     (1, chain(HOIST)),
     (1, {"key.converter": STRING, "own.key": "1"}),
@@ -71,7 +74,8 @@ _PATCHES: Sequence[Config] = (
     {}, {"tasks.max": "2"}, {"tasks.max": "3"}, {"tasks.max": 1}, {"own": "1"}, {"own": 1}, {"own": False},
     {"own": None}, {"own": ""}, {"own": "ü\u2028😀\\\"\n"}, {"file": None}, {"file": f"{FOLDER}/f1.txt"},
     {"name": "other"}, {"name": None}, {"topic": f"{ID}-s0"}, {"topics": f"{ID}-t1"},
-    {"topics": f"{ID}-t0,{ID}-t1"}, {"topics": None, "topics.regex": f"{ID}-t.*"}, {"topics.regex": None},
+    {"topics": f"{ID}-t0,{ID}-t1"}, {"topics": BAD, "tasks.max": "1"},
+    {"topics": None, "topics.regex": f"{ID}-t.*"}, {"topics.regex": None},
     STRING_VALUES, {"value.converter": None}, {"errors.tolerance": "all"}, {"transforms": None},
     {"topic.creation.default.replication.factor": None, "topic.creation.default.partitions": None},
     {"transforms.h.predicate": None}, {"none": None, "nothing": None},
@@ -96,7 +100,12 @@ def sink(rng: random.Random, number: int, java: float = 0.2) -> Config:
         {"topics": f"{ID}-missing"},
     ))  # fmt: skip
     if rng.random() < java:
-        return {"connector.class": _JAVA_SINK, "tasks.max": "2", **topics, **changes(rng)}
+        failing = changes(rng)
+        if "task.put" in failing.get("fails", ""):
+            failing |= _ONE_TASK
+        return {"connector.class": _JAVA_SINK, "tasks.max": "2", **topics, **failing}
+    if rng.random() < 0.15:
+        return {"connector.class": SINK, "file": f"{FOLDER}/k{number}.out", **_ONE_TASK, "topics": BAD}
     own = {"connector.class": rng.choice(_SINKS), "tasks.max": rng.choice(("1", "1", "2", "3"))}
     return {**own, "file": f"{FOLDER}/k{number}.out", **topics, **_more(rng, _SINK_MORE)}
 

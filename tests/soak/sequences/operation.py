@@ -16,7 +16,7 @@ READING = ("GET", "HEAD", "OPTIONS")
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """`method`: of HTTP, or APPEND (a line to the file `path`) or PRODUCE (a message to `path`, a topic and its partition)."""
+    """`method`: of HTTP, or APPEND (a line to the file `path`) or PRODUCE (a message to `path`: TOPIC-PARTITION)."""
 
     label: str
     method: str

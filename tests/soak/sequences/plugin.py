@@ -132,9 +132,8 @@ public class StepSinkTask extends SinkTask {{
 }}
 """,
 }
-_FAILURES = (
-    "start", "taskConfigs", "task.start", "task.start1", "task.poll0", "task.put", "task.put1", "task.stop", "stop",
-)  # fmt: skip
+# docs/differences.md describes what happens after failures of taskConfigs() and stop(), and with too many tasks
+_FAILURES = ("start", "task.start", "task.start1", "task.poll0", "task.put", "task.put1", "task.stop")
 
 
 def plugin_folder(folder: Path) -> Path:
@@ -157,6 +156,6 @@ def changes(rng: random.Random) -> dict[str, Any]:
     failures = rng.sample(_FAILURES, rng.choice((0, 0, 1, 1, 2)))
     config = {
         "fails": ",".join(failures), "alter": rng.choice(("", "true", "true", "refuse", "unsupported", "broken")),
-        "count": rng.choice((None, None, "0", "1", "2", "5")),
+        "count": rng.choice((None, None, "0", "1", "2")),
     }  # fmt: skip
     return {key: value for key, value in config.items() if value}

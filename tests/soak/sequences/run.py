@@ -52,6 +52,7 @@ def running_workers(folder: Path, exactly_once: bool) -> Iterator[Lockstep]:
     broker = EmbeddedBroker(folder / "broker")
     plugins = plugin_folder(folder / "steps")
     both = {"exactly.once.source.support": "enabled" if exactly_once else "disabled"}
+    both["offset.flush.interval.ms"] = "200"
     javas = {"plugin.path": f"{folder}/plugins,{plugins}", "plugin.discovery": "service_load"}
     workers = (
         java_worker(folder, broker.bootstrap, {**both, **javas}),
@@ -66,7 +67,7 @@ def running_workers(folder: Path, exactly_once: bool) -> Iterator[Lockstep]:
 def _target(worker: WorkerProcess, folder: Path) -> Target:
     topics: tuple[Topic, ...] = ("config", "offset", "status")
     names = {topic: worker.properties[f"{topic}.storage.topic"] for topic in topics}
-    return Target(worker.url, worker.properties["bootstrap.servers"], names, folder)
+    return Target(worker.url, worker.properties["bootstrap.servers"], names, folder, wait=6)
 
 
 def _print_shortest(
