@@ -48,8 +48,8 @@ class HostedConnector:
 
     @property
     def start_failed(self) -> bool:
-        """Whether the connector is FAILED for another reason than its task_configs()."""
-        return self._instance.start_failed
+        """Whether the connector is FAILED because its start has failed, not because of its task configs."""
+        return self._instance.failed and not self._instance.started
 
     @property
     def pending(self) -> bool:
@@ -109,7 +109,9 @@ class HostedConnector:
     async def show_rest(self, stored: StoredConnector, state: State, restart: bool) -> bool:
         """Report the state of a connector at rest. Returns True if FAILED is reported instead, as in Connect, because
         the connector could not start, or has failed and is only paused."""
-        failed = state is State.PAUSED and self._instance.start_failed and self._instance.is_of(stored) and not restart
+        instance = self._instance
+        stays_failed = instance.failed and not instance.task_configs_failures
+        failed = state is State.PAUSED and stays_failed and instance.is_of(stored) and not restart
         if restart:
             self.release()
         trace = await self._refusal(stored)
@@ -277,7 +279,9 @@ class HostedConnector:
             self._instance = Instance()
             self.show(State.UNASSIGNED)
             raise e
+        started = self._instance.started and isinstance(e, HostError)  # its task configs are refused
         self._fail(stored, _trace(e), restartable=not (isinstance(e, HostError) and e.permanent))
+        self._instance.started = started
 
     async def retire(self, failed: StoredConnector | None = None) -> None:
         """Stop the instance; `failed`: the configuration whose failure is still reported."""

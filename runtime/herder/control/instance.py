@@ -61,11 +61,6 @@ class Instance:
         return runs and self.tasks not in (None, len(stored.tasks))
 
     @property
-    def start_failed(self) -> bool:
-        """Whether the connector is FAILED for another reason than its task_configs()."""
-        return self.failed and not self.task_configs_failures
-
-    @property
     def busy(self) -> bool:
         """Whether the connector's own code is running."""
         return self.call is not None and not self.call.done()

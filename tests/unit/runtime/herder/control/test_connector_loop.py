@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from runtime.herder.control.start_control import MAX_STARTING, StartTimes
+from runtime.herder.control.tasks_max import TooManyTasks
 from runtime.host.port import HOST_ABSENT, HostError, PluginTimeoutError
 from runtime.model.states import State, TargetState, TaskId
 from tests.support.herder.herder_rig import HerderRig, died, nothing
@@ -82,6 +83,22 @@ async def test_a_connector_without_task_configs_can_be_restarted_paused_and_resu
     rig.plugins.on_task_configs = nothing
     await rig.herder.set_target("a", TargetState.STARTED)
     await rig.until(lambda: rig.runs("a"))
+
+
+async def test_the_restart_of_a_connector_with_too_many_tasks_succeeds(rig: HerderRig) -> None:
+    """Its start() does; then it is FAILED again."""
+
+    async def refuse(name: str) -> None:
+        raise TooManyTasks("a", 2, 1)
+
+    rig.plugins.on_task_configs = refuse
+    await rig.create("a")
+    await rig.until(lambda: rig.state("a") is State.FAILED)
+    await rig.herder.restart("a", include_tasks=False, only_failed=False)
+    await rig.until(lambda: rig.state("a") is State.FAILED and rig.plugins.starts == ["a", "a"])
+    await rig.herder.set_target("a", TargetState.PAUSED)
+    await rig.connectors.settled("a", 10)
+    assert rig.state("a") is State.FAILED
 
 
 async def test_a_worker_ends_although_a_step_does_not() -> None:
