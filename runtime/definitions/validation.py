@@ -38,9 +38,9 @@ def validate(
 ) -> dict[str, Any]:
     """The REST API's response for a configuration whose `connector.class` is known; starts nothing. If the plugin does
     not exist in the wanted version, only the keys of all connectors are checked, as in Connect."""
-    if (message := _wrong_version(config, plugin, registry)) is not None:
-        return _of_wrong_version(config, plugin, registry, message)
     chosen = _converters(config, registry, defaults)
+    if (message := _wrong_version(config, plugin, registry)) is not None:
+        return _of_wrong_version(config, plugin, registry, chosen, message)
     findings = Findings()
     findings.check(_framework_keys(plugin, type(connector), chosen, registry), config)
     check_chain(config, registry, findings)
@@ -64,9 +64,9 @@ def validate_text(
     tells what was left out."""
     variables = variables_of(config)
     known = {key: value for key, value in config.items() if key not in variables}
-    if (message := _wrong_version(known, plugin, registry)) is not None:
-        return {**_of_wrong_version(known, plugin, registry, message), "unchecked": unchecked(variables)}
     chosen = _converters(known, registry, defaults)
+    if (message := _wrong_version(known, plugin, registry)) is not None:
+        return {**_of_wrong_version(known, plugin, registry, chosen, message), "unchecked": unchecked(variables)}
     findings = Findings(text_only=True)
     findings.check(_framework_keys(plugin, cls, chosen, registry), known)
     check_chain(known, registry, findings)
@@ -136,10 +136,15 @@ def _wrong_version(config: Config, plugin: Plugin, registry: PluginRegistry) -> 
     return mismatch(plugin.cls, wanted, registry.versions(plugin.cls)) if wanted is not None else None
 
 
-def _of_wrong_version(config: Config, plugin: Plugin, registry: PluginRegistry, message: str) -> dict[str, Any]:
-    hidden = ConverterKey(versions=converters.FixedRecommender(shown=False))
+def _of_wrong_version(
+    config: Config, plugin: Plugin, registry: PluginRegistry, chosen: list[converters.Choice], message: str
+) -> dict[str, Any]:
+    """Without defaults: the version of a converter is visible if the configuration has the converter."""
     findings = Findings()
-    converter_keys = dict.fromkeys(("key", "value", "header"), hidden)
+    converter_keys = {
+        choice.which: ConverterKey(versions=converters.FixedRecommender(shown=choice.given and choice.exists))
+        for choice in chosen
+    }
     common = common_keys(plugin.version, _recommended_versions(plugin, registry), converter_keys)
     findings.check(ConfigDef(*common), config)
     for name in ("connector.class", "connector.plugin.version"):

@@ -114,9 +114,10 @@ class ConnectorLoop:
             return False
 
     async def has_failed(self, within: float) -> bool:
-        """Whether the connector is FAILED after all requests have been carried out, or after `within` seconds."""
+        """Whether the connector's start has failed, once all requests have been carried out or `within` seconds have
+        passed."""
         await self.settled(within)
-        return self._hosted.failed
+        return self._hosted.start_failed
 
     @property
     def starting(self) -> bool:

@@ -19,6 +19,8 @@ from runtime.storage.configs import ConfigStore, StoredConnector
 
 log = logging.getLogger(__name__)
 
+MAX_TASK_CONFIGS_DELAY = 60.0
+"""Seconds, the longest delay between calls of task_configs() that fail."""
 
 PutTasks = Callable[[StoredConnector, Sequence[Mapping[str, str]]], Awaitable[None]]
 """Stores the task configs that were generated from this configuration, through the leader of the group."""
@@ -43,6 +45,11 @@ class HostedConnector:
     def failed(self) -> bool:
         """Whether the connector is FAILED with its latest configuration."""
         return self._instance.failed
+
+    @property
+    def start_failed(self) -> bool:
+        """Whether the connector is FAILED because its start has failed, not because of its task configs."""
+        return self._instance.failed and not self._instance.started
 
     @property
     def pending(self) -> bool:
@@ -76,6 +83,7 @@ class HostedConnector:
     def report_error(self, trace: str) -> None:
         """The instance reported an error through its context."""
         self._instance.failed, self._instance.pending = True, False
+        self._instance.task_configs_failures = 0
         self._instance.drop_call()
         self.show(State.FAILED, trace, restartable=True)
         self._wake()
@@ -101,7 +109,9 @@ class HostedConnector:
     async def show_rest(self, stored: StoredConnector, state: State, restart: bool) -> bool:
         """Report the state of a connector at rest. Returns True if FAILED is reported instead, as in Connect, because
         the connector could not start, or has failed and is only paused."""
-        failed = state is State.PAUSED and self._instance.failed and self._instance.is_of(stored) and not restart
+        instance = self._instance
+        stays_failed = instance.failed and not instance.task_configs_failures
+        failed = state is State.PAUSED and stays_failed and instance.is_of(stored) and not restart
         if restart:
             self.release()
         trace = await self._refusal(stored)
@@ -197,7 +207,10 @@ class HostedConnector:
         try:
             configs = call.result()
         except (HostError, ConfigError, TimeoutError) as e:
-            self._not_brought_up(stored, e)
+            if instance.started and isinstance(e, HostError) and not (e.temporary or e.permanent):
+                self._without_task_configs(instance, e)
+            else:
+                self._not_brought_up(stored, e)
             return stored
         if not instance.started:  # the host died right after the start
             instance.call = None
@@ -215,6 +228,9 @@ class HostedConnector:
                 self._fail(current, _trace(e))
                 return current
         instance.call, instance.pending, instance.reconfigure_again = None, instance.reconfigure_again, False
+        if instance.task_configs_failures:
+            instance.failed, instance.task_configs_failures = False, 0
+            self.show(State.RUNNING)
         instance.tasks = len(configs)
         if instance.pending:
             self._wake()
@@ -242,13 +258,30 @@ class HostedConnector:
             self._awaited = call
             call.add_done_callback(lambda _: self._wake())
 
+    def _without_task_configs(self, instance: Instance, e: HostError) -> None:
+        """task_configs() has failed. Its cause may pass, as when a database is away: it is called again, as in Connect;
+        meanwhile the connector is FAILED."""
+        factor = 2 ** min(instance.task_configs_failures, 20)
+        delay = min(self._starts.times.task_configs_delay * factor, MAX_TASK_CONFIGS_DELAY)
+        instance.call, instance.pending, instance.failed = None, False, True
+        instance.task_configs_failures += 1
+        self.show(State.FAILED, e.trace, restartable=True)
+        asyncio.get_running_loop().call_later(delay, self._request_task_configs_again, instance)
+
+    def _request_task_configs_again(self, instance: Instance) -> None:
+        if self._instance is instance and instance.task_configs_failures:
+            instance.request_task_configs()
+            self._wake()
+
     def _not_brought_up(self, stored: StoredConnector, e: HostError | ConfigError | TimeoutError) -> None:
         """Raises errors that are not the connector's fault, so that the loop retries the start."""
         if isinstance(e, HostError) and e.temporary:
             self._instance = Instance()
             self.show(State.UNASSIGNED)
             raise e
+        started = self._instance.started and isinstance(e, HostError)  # its task configs are refused
         self._fail(stored, _trace(e), restartable=not (isinstance(e, HostError) and e.permanent))
+        self._instance.started = started
 
     async def retire(self, failed: StoredConnector | None = None) -> None:
         """Stop the instance; `failed`: the configuration whose failure is still reported."""

@@ -33,6 +33,9 @@ class Instance:
     at_rest: bool = False
     """The connector has failed and should not run now: its state remains FAILED, and resuming starts it again."""
     started: bool = False
+    task_configs_failures: int = 0
+    """How often task_configs() has failed in a row. The connector is FAILED, but its instance runs, and task_configs()
+    is called again later."""
     pending: bool = False
     """The task configs must still be requested or stored."""
     reconfigure_again: bool = False

@@ -182,6 +182,9 @@ class StartTimes:
     and the control loop handles other requests for the connector."""
     slow_start: float = 10.0
     """Time after which a connector whose start() has not returned is reported as UNASSIGNED."""
+    task_configs_delay: float = 0.25
+    """Delay before task_configs() is called again after it has failed; each failure doubles the delay, up to a minute,
+    as in Connect."""
     missing_tasks: float = 5.0
     """How long the task configs of a running connector may be missing before they are generated again: a stop that is
     under way has removed them, and writes its target state now."""

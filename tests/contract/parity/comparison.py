@@ -26,14 +26,14 @@ def differences(scenario: str, reference: Iterable[Step], steps: Iterable[Step])
     recorded, replayed = _by_label(scenario, reference), _by_label(scenario, steps)
     found = []
     for label in {**recorded, **replayed}:
-        differing = list(_step_differences(recorded.get(label), replayed.get(label)))
+        differing = list(step_differences(recorded.get(label), replayed.get(label)))
         if differing:
             lines = (f"    {at}\n      recorded: {_short(a)}\n      replayed: {_short(b)}" for at, a, b in differing)
             found.append("\n".join([f"{scenario} / {label}", *list(lines)[:_SHOWN]]))
     return found
 
 
-def _step_differences(recorded: Step | None, replayed: Step | None) -> Iterator[Difference]:
+def step_differences(recorded: Step | None, replayed: Step | None) -> Iterator[Difference]:
     if recorded is None or replayed is None:
         yield "step", recorded, replayed
         return

@@ -23,22 +23,22 @@ class Kafka:
     def __init__(self, bootstrap: str, prefix: str) -> None:
         self._settings: dict[str, str | int | float | bool] = {"bootstrap.servers": bootstrap, "log_level": 0}
         self._prefix = prefix
-        self._admin = AdminClient(self._settings)
+        self.admin = AdminClient(self._settings)
         self._producer: Producer | None = None
 
     def create_topic(self, name: str, partitions: int) -> None:
-        for future in self._admin.create_topics([NewTopic(name, partitions, 1)]).values():
+        for future in self.admin.create_topics([NewTopic(name, partitions, 1)]).values():
             future.result(allowed(30))
         poll(lambda: self.partitions(name), lambda known: len(known) == partitions, 10)
 
     def partitions(self, topic: str) -> list[int]:
         """Empty while the topic or its partitions are not known."""
-        metadata = self._admin.list_topics(topic, timeout=allowed(10)).topics[topic]
+        metadata = self.admin.list_topics(topic, timeout=allowed(10)).topics[topic]
         return [] if metadata.error is not None else sorted(metadata.partitions)
 
     def cleanup_policy(self, topic: str) -> Any:
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-        return self._admin.describe_configs([resource])[resource].result(allowed(10))["cleanup.policy"].value
+        return self.admin.describe_configs([resource])[resource].result(allowed(10))["cleanup.policy"].value
 
     def produce(self, topic: str, messages: Iterable[Produced], partition: int | None = None) -> None:
         if self._producer is None:
@@ -76,16 +76,16 @@ class Kafka:
         """[topic, partition, offset] of each commit of a group."""
         request = ConsumerGroupTopicPartitions(group)
         try:
-            positions = self._admin.list_consumer_group_offsets([request])[group].result(allowed(15)).topic_partitions
+            positions = self.admin.list_consumer_group_offsets([request])[group].result(allowed(15)).topic_partitions
         except KafkaException as error:
             return {"error": type(error).__name__}
         return sorted([at.topic, at.partition, at.offset] for at in positions if at.offset >= 0)
 
     def delete(self, groups: Sequence[str]) -> None:
         """Deletes the scenario's topics and these groups as far as possible."""
-        topics = [topic for topic in self._admin.list_topics(timeout=allowed(10)).topics if self._prefix in topic]
-        deletions = [*self._admin.delete_topics(topics).values()] if topics else []
-        deletions += self._admin.delete_consumer_groups(list(groups)).values() if groups else []
+        topics = [topic for topic in self.admin.list_topics(timeout=allowed(10)).topics if self._prefix in topic]
+        deletions = [*self.admin.delete_topics(topics).values()] if topics else []
+        deletions += self.admin.delete_consumer_groups(list(groups)).values() if groups else []
         for deletion in deletions:
             with suppress(KafkaException):
                 deletion.result(allowed(15))

@@ -222,6 +222,12 @@ def test_versions_of_plugins_are_validated() -> None:
     }
 
 
+def test_with_a_wrong_version_versions_of_given_converters_are_visible() -> None:
+    result = source(connector__plugin__version="9.9", value__converter="Json", header__converter="None")
+    versions = [value(result, f"{which}.converter.plugin.version") for which in ("key", "value", "header")]
+    assert [version["visible"] for version in versions] == [False, True, False]
+
+
 def test_exactly_once_is_refused() -> None:
     disabled = "This worker does not have exactly-once source support enabled."
     cannot = "The connector does not support exactly-once semantics with the provided configuration."

@@ -8,9 +8,10 @@ from functools import partial
 import pytest
 
 from runtime.herder.control.start_control import MAX_STARTING, StartTimes
+from runtime.herder.control.tasks_max import TooManyTasks
 from runtime.host.port import HOST_ABSENT, HostError, PluginTimeoutError
 from runtime.model.states import State, TargetState, TaskId
-from tests.support.herder.herder_rig import HerderRig, died
+from tests.support.herder.herder_rig import HerderRig, died, nothing
 
 
 async def test_task_configs_are_stored_again_after_a_failed_write(rig: HerderRig) -> None:
@@ -37,6 +38,58 @@ async def test_a_reconfiguration_is_repeated_after_a_failed_write(rig: HerderRig
     await rig.until(lambda: log.refused > 0)
     log.away = False
     await rig.until(lambda: rig.runs("a"))
+
+
+async def test_task_configs_are_generated_again_after_a_failure() -> None:
+    """As in Connect: the database that a connector asks for its tables may be away for a while."""
+    rig = HerderRig(StartTimes(task_configs_delay=0.01))
+    failures = 3
+
+    async def fail(name: str) -> None:
+        nonlocal failures
+        failures -= 1
+        if failures >= 0:
+            raise HostError("connect", "no tables yet", "no tables yet")
+
+    rig.plugins.on_task_configs = fail
+    await rig.create("a", tasks_max="2")
+    await rig.until(lambda: rig.state("a") is State.FAILED)
+    assert (rig.trace("a"), rig.tasks("a")) == ("no tables yet", {})
+    await rig.until(lambda: rig.runs("a", 2))
+    assert rig.plugins.starts == ["a"], "the instance keeps running"
+    await rig.close()
+
+
+async def test_a_connector_without_task_configs_can_be_restarted_paused_and_resumed(rig: HerderRig) -> None:
+    async def fail(name: str) -> None:
+        raise HostError("connect", "no tables", "no tables")
+
+    rig.plugins.on_task_configs = fail
+    await rig.create("a")
+    await rig.until(lambda: rig.state("a") is State.FAILED)
+    await rig.herder.restart("a", include_tasks=False, only_failed=False)
+    assert rig.plugins.starts == ["a", "a"]
+    await rig.herder.set_target("a", TargetState.PAUSED)
+    await rig.until(lambda: rig.state("a") is State.PAUSED)
+    rig.plugins.on_task_configs = nothing
+    await rig.herder.set_target("a", TargetState.STARTED)
+    await rig.until(lambda: rig.runs("a"))
+
+
+async def test_the_restart_of_a_connector_with_too_many_tasks_succeeds(rig: HerderRig) -> None:
+    """Its start() does; then it is FAILED again."""
+
+    async def refuse(name: str) -> None:
+        raise TooManyTasks("a", 2, 1)
+
+    rig.plugins.on_task_configs = refuse
+    await rig.create("a")
+    await rig.until(lambda: rig.state("a") is State.FAILED)
+    await rig.herder.restart("a", include_tasks=False, only_failed=False)
+    await rig.until(lambda: rig.state("a") is State.FAILED and rig.plugins.starts == ["a", "a"])
+    await rig.herder.set_target("a", TargetState.PAUSED)
+    await rig.connectors.settled("a", 10)
+    assert rig.state("a") is State.FAILED
 
 
 async def test_a_worker_ends_although_a_step_does_not() -> None:
