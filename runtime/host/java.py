@@ -37,7 +37,7 @@ when its limit has passed."""
 _JAVA_LEVELS = {"ALL": "TRACE"}  # the JVM has no further levels
 
 # Its code runs once or twice, mostly when a worker starts and all processors are busy: half of the processor time until
-# the connectors of a fleet are validated was Java's second compiler.
+# thirty connectors are validated was Java's second compiler.
 _JVM = ("-XX:TieredStopAtLevel=1",)
 
 _VERSION_TIMEOUT = 10.0  # seconds that a class has for reporting its version

@@ -49,7 +49,7 @@ def serve(settings: SlotSettings, rows: Iterable[object]) -> None:
     channel = BlockingChannel(UnixConnection(settings.socket, CONNECT_TIMEOUT))
     try:
         try:
-            slot = Slot(settings, channel, factory, LocalPlace())  # with the lease that the worker opens after the hello
+            slot = Slot(settings, channel, factory, LocalPlace())  # with a lease, opened after the hello
         except OSError as error:  # the disk is full, say
             channel.send({"op": "unable", "slot": settings.slot, "reason": f"{settings.folder}: {error.strerror}"})
             raise

@@ -15,7 +15,7 @@ from typing import Protocol, cast
 from runtime.engine.placement.slot_link import SlotLink
 from runtime.engine.protocol.channel import MAX_HELLO, encode, read_message
 from runtime.engine.protocol.checks import check_from_slot, check_hello, check_unable
-from runtime.engine.protocol.messages import VERSION, FromSlot, HelloMessage, UnableMessage
+from runtime.engine.protocol.messages import VERSION, FromSlot, HelloMessage
 from runtime.system.frames import FrameError
 from runtime.system.processes import OwnProcess, peer
 
@@ -35,14 +35,18 @@ class SlotLinkListener(Protocol):
     def link_up(self, link: SlotLink) -> bool:
         """A slot has connected. Return False to refuse the connection."""
 
-    def slot_unable(self, slot: int, reason: str) -> None:
-        """A slot cannot run, and ends."""
-
     def link_message(self, link: SlotLink, message: FromSlot) -> None:
         """A slot has sent a message."""
 
     def link_down(self, link: SlotLink) -> None:
         """The connection has closed: the slot's process has ended, or is about to."""
+
+
+class OwnSlotsListener(SlotLinkListener, Protocol):
+    """Also hears of slots on this machine that cannot run."""
+
+    def slot_unable(self, slot: int, reason: str) -> None:
+        """A slot cannot run, and ends."""
 
 
 def refusal(version: int | None) -> str | None:
@@ -55,7 +59,7 @@ def refusal(version: int | None) -> str | None:
 class SlotServer:
     """Accepts the connections of slots on a Unix socket."""
 
-    def __init__(self, listener: SlotLinkListener, clock: Callable[[], float]) -> None:
+    def __init__(self, listener: OwnSlotsListener, clock: Callable[[], float]) -> None:
         self._listener = listener
         self._clock = clock
         self._server: asyncio.Server | None = None
@@ -90,11 +94,12 @@ class SlotServer:
             if uid != os.getuid() or not self._listener.is_slot(pid):
                 raise FrameError(f"process {pid} of user {uid} is not a slot of this worker")
             async with asyncio.timeout(HELLO_TIMEOUT):
-                hello: HelloMessage | UnableMessage = await read_message(reader, MAX_HELLO)
-            if hello.get("op") == "unable":
-                check_unable(hello)
-                self._listener.slot_unable(hello["slot"], hello["reason"])
+                first = await read_message(reader, MAX_HELLO)
+            if first.get("op") == "unable":
+                check_unable(first)
+                self._listener.slot_unable(first["slot"], first["reason"])
                 return None
+            hello: HelloMessage = first
             check_hello(hello, HelloMessage)
             if (reason := refusal(hello.get("version"))) is not None:
                 writer.write(encode({"op": "refused", "reason": reason}))
