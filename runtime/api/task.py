@@ -14,6 +14,9 @@ Partition = Mapping[str, Any]
 Offset = Mapping[str, Any]
 """A source offset: a position in a source partition, such as `{"position": 14}`."""
 
+AlteredOffsets = Sequence[tuple[Partition | None, Offset | None]]
+"""Source partitions and their new offsets; None resets them."""
+
 
 class OffsetAndMetadata(int):
     """An offset in a topic partition, with text that the consumer group stores beside it (Java: OffsetAndMetadata).

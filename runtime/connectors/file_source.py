@@ -16,7 +16,7 @@ from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import SourceRecord
 from runtime.api.data.schema import STRING_SCHEMA
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.api.task import Offset, Partition, SourceTask
+from runtime.api.task import AlteredOffsets, Offset, Partition, SourceTask
 from runtime.connectors.file_lines import LineBuffer, Lines
 from runtime.connectors.file_watch import Follower, file_watcher
 from runtime.system.allowed_folders import allowed_folders
@@ -203,9 +203,7 @@ class FileStreamSourceConnector(SourceConnector):
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         return ExactlyOnceSupport.SUPPORTED if config.get(FILE) else ExactlyOnceSupport.UNSUPPORTED
 
-    def alter_offsets(
-        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
-    ) -> bool:
+    def alter_offsets(self, config: Mapping[str, str], offsets: AlteredOffsets) -> bool:
         if not config.get(FILE):
             raise ConnectError(
                 f"Offsets cannot be modified if the '{FILE}' configuration is unspecified. "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeGuard
 
 from runtime.api.errors import ConnectError
-from runtime.api.task import Offset, Partition
+from runtime.api.task import AlteredOffsets, Offset
 from runtime.connectors.checked_config import ExactSourceConnector
 
 
@@ -26,7 +26,7 @@ class NumberedOffsets:
             raise ConnectError(f"The offset has an invalid '{self.offset}', which must be {self.meaning}: {number!r}")
         return number
 
-    def check(self, offsets: Sequence[tuple[Partition | None, Offset | None]]) -> None:
+    def check(self, offsets: AlteredOffsets) -> None:
         """ConnectError if one of these pairs cannot be a partition with its offset, or None for its removal."""
         for partition, offset in offsets:
             if partition is None or set(partition) != {self.partition} or not _is_number(partition[self.partition]):
@@ -48,9 +48,7 @@ class NumberedSourceConnector(ExactSourceConnector):
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         return [{**self.config, self.task_key: str(task)} for task in range(max_tasks)]
 
-    def alter_offsets(
-        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
-    ) -> bool:
+    def alter_offsets(self, config: Mapping[str, str], offsets: AlteredOffsets) -> bool:
         self.own_offsets.check(offsets)
         return True
 

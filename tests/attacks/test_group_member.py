@@ -395,8 +395,7 @@ async def test_internal_requests_without_a_valid_signature_are_refused_before_th
             head = [f"{first} HTTP/1.1", "Host: localhost", "Content-Type: application/json", "Content-Length: 2000000"]
             given = [f"{name}: {value}" for name, value in forged.items()]
             writer.write(("\r\n".join([*head, *given]) + "\r\n\r\n[").encode())
-            async with asyncio.timeout(10):
-                status = await reader.readline()
+            status = await asyncio.wait_for(reader.readline(), 10)
             assert status.split()[1] == (b"403" if forged else b"400")
             writer.close()
 

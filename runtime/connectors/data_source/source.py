@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from runtime.api.config.definition import ConfigValue
 from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.api.task import Offset, Partition
+from runtime.api.task import AlteredOffsets
 from runtime.connectors.config_keys import STREAM
 from runtime.connectors.data_source.config import KEY, MODE, SOURCE_KEYS, TASK_COUNT, TASK_NUMBER
 from runtime.connectors.data_source.connect_schema import connect_struct
@@ -48,9 +48,7 @@ class DataSourceConnector(SourceConnector):
         """A batch reader may return other rows when it is asked again, so that a read cannot continue in its middle."""
         return ExactlyOnceSupport.SUPPORTED if _streams(config) else ExactlyOnceSupport.UNSUPPORTED
 
-    def alter_offsets(
-        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
-    ) -> bool:
+    def alter_offsets(self, config: Mapping[str, str], offsets: AlteredOffsets) -> bool:
         """Accepts the partition `{"data.source": "package.Class"}` with a position, and the same partition with `task`
         with the progress of a share; see micro_batches.py, shared_batches.py and source_task.py."""
         expected = source_partition(config, _streams(config))

@@ -9,7 +9,7 @@ from runtime.api.config.definition import ConfigDef
 from runtime.api.connector import ExactlyOnceSupport, SourceConnector, group_partitions
 from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConfigError, ConnectError
-from runtime.api.task import Offset, Partition, SourceTask
+from runtime.api.task import AlteredOffsets, SourceTask
 from runtime.connectors.jdbc.connection_config import PASSWORD, URL, USER, ConnectionSettings, require_sqlalchemy
 from runtime.connectors.jdbc.modes import Granularity, Mode, NumericMapping, ZeroDates
 from runtime.connectors.jdbc.source_config import (
@@ -157,9 +157,7 @@ class JdbcSourceConnector(SourceConnector):
             return ExactlyOnceSupport.UNSUPPORTED
         return ExactlyOnceSupport.SUPPORTED if mode.incrementing else ExactlyOnceSupport.UNSUPPORTED
 
-    def alter_offsets(
-        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
-    ) -> bool:
+    def alter_offsets(self, config: Mapping[str, str], offsets: AlteredOffsets) -> bool:
         from runtime.connectors.jdbc.source.offsets import check_change
 
         settings = SourceSettings.of(config, self.config_def)

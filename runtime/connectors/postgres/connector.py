@@ -11,7 +11,7 @@ from runtime.api.config.definition import ConfigValue
 from runtime.api.connector import ExactlyOnceSupport, SourceConnector
 from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConnectError, RetriableError
-from runtime.api.task import Offset, Partition, SourceTask
+from runtime.api.task import AlteredOffsets, SourceTask
 from runtime.connectors.postgres.connection import require_psycopg
 from runtime.connectors.postgres.definition import CONFIG_DEF, USER, CdcSettings
 from runtime.connectors.postgres.offsets import check_change
@@ -81,9 +81,7 @@ class PostgresCdcSourceConnector(SourceConnector):
     def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> bool:
         return True
 
-    def alter_offsets(
-        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
-    ) -> bool:
+    def alter_offsets(self, config: Mapping[str, str], offsets: AlteredOffsets) -> bool:
         """What the server has discarded already is checked when the task starts."""
         prefix = CdcSettings.of(config, self.config_def).prefix
         for partition, offset in offsets:

@@ -17,25 +17,9 @@ from runtime.api.data.logical import (
 )
 from runtime.api.data.schema import STRING_SCHEMA, Field, Schema, Type
 from runtime.api.errors import DataError
+from runtime.converters.avro import names
 from runtime.converters.avro.defaults import default_value
-from runtime.converters.avro.names import (
-    AVRO_PROPERTY,
-    ENUM,
-    ENUM_DEFAULT,
-    ENUM_DOC,
-    FIELD_DEFAULT,
-    FIELD_DOC,
-    FIELD_PARAMETERS,
-    FIXED_SIZE,
-    RECORD_DOC,
-    UNION,
-    Avro,
-    branch_names,
-    is_null,
-    referred,
-    space_of,
-    type_name,
-)
+from runtime.converters.avro.names import Avro, branch_names, is_null, referred, space_of, type_name
 from runtime.converters.avro.schema import DECIMAL_TYPE, DEFAULT_PRECISION, ENTRY, NAMESPACE, PRECISION, UNNAMED
 
 ToConnect = Callable[[Any], Any]
@@ -118,7 +102,7 @@ class _Reading:
         if (precision := int(document.get("precision") or DEFAULT_PRECISION)) != DEFAULT_PRECISION:
             given[PRECISION] = str(precision)
         if document["type"] == "fixed":
-            given[FIXED_SIZE] = str(document["size"])
+            given[names.FIXED_SIZE] = str(document["size"])
         made = self._described(made.replace(parameters=(*made.parameters, *given.items())), document)
         return made, _decimal(made)
 
@@ -127,16 +111,19 @@ class _Reading:
         self._named[full] = document, space
         space = space_of(document, space)
         if document["type"] == "enum":
-            symbols = tuple((f"{ENUM}.{symbol}", symbol) for symbol in document["symbols"])
+            symbols = tuple((f"{names.ENUM}.{symbol}", symbol) for symbol in document["symbols"])
             simple = full.rpartition(".")[2]
-            given = ((ENUM_DOC + simple, document.get("doc")), (ENUM_DEFAULT + simple, document.get("default")))
+            given = (
+                (names.ENUM_DOC + simple, document.get("doc")),
+                (names.ENUM_DEFAULT + simple, document.get("default")),
+            )
             texts = [(key, text) for key, text in given if text is not None and self._meta]
-            parameters = (*texts, (ENUM, full), *symbols)
+            parameters = (*texts, (names.ENUM, full), *symbols)
             return self._described(Schema(Type.STRING, name=full, parameters=parameters), document), None
         if document["type"] == "fixed":
             if document.get("logicalType") == DECIMAL_TYPE:
                 return self._decimal(document)
-            sized = Schema(Type.BYTES, name=full, parameters=((FIXED_SIZE, str(document["size"])),))
+            sized = Schema(Type.BYTES, name=full, parameters=((names.FIXED_SIZE, str(document["size"])),))
             return self._described(sized, document), None
         if full in self._open:
             raise DataError(f"The Avro schema {full} is recursive, which Connect does not support")
@@ -148,14 +135,14 @@ class _Reading:
 
     def _record(self, document: Mapping[str, Any], full: str, space: str) -> tuple[Schema, ToConnect | None]:
         fields, converts = [], []
-        docs = [(RECORD_DOC, document.get("doc"))]
+        docs = [(names.RECORD_DOC, document.get("doc"))]
         for given in document["fields"]:
             schema, convert = self.of(given["type"], space)
             if given.get("default") is not None and not _is_nullable(given["type"]):
                 schema = self._with_field_default(schema, given)
-            if self._meta and FIELD_PARAMETERS in given:
-                schema, convert = _with_parameters(schema, given[FIELD_PARAMETERS], convert)
-            docs.append((FIELD_DOC + given["name"], given.get("doc")))
+            if self._meta and names.FIELD_PARAMETERS in given:
+                schema, convert = _with_parameters(schema, given[names.FIELD_PARAMETERS], convert)
+            docs.append((names.FIELD_DOC + given["name"], given.get("doc")))
             fields.append(Field(given["name"], schema))
             if convert is not None:
                 converts.append((given["name"], convert))
@@ -167,7 +154,7 @@ class _Reading:
     def _with_field_default(self, schema: Schema, field: Mapping[str, Any]) -> Schema:
         kind = field["type"]
         if self._meta and not (isinstance(kind, dict) and "connect.default" in kind):
-            schema = schema.replace(parameters=(*schema.parameters, (FIELD_DEFAULT, "true")))
+            schema = schema.replace(parameters=(*schema.parameters, (names.FIELD_DEFAULT, "true")))
         return _with_default(schema, field["default"])
 
     def _array(self, document: Mapping[str, Any], space: str) -> tuple[Schema, ToConnect | None]:
@@ -190,10 +177,10 @@ class _Reading:
             schema, convert = self.of(others[0], space)
             return schema.replace(optional=optional), convert and (lambda v: None if v is None else convert(v))
         made = [self.of(branch, space) for branch in others]
-        names = branch_names(others, space, self._named, self._enhanced)
-        fields = tuple(Field(n, schema.replace(optional=True)) for n, (schema, _) in zip(names, made, strict=True))
-        converts = {n: convert for n, (_, convert) in zip(names, made, strict=True) if convert is not None}
-        return Schema(Type.STRUCT, optional, name=UNION, fields=fields), _branches(converts) if converts else None
+        labels = branch_names(others, space, self._named, self._enhanced)
+        fields = tuple(Field(n, schema.replace(optional=True)) for n, (schema, _) in zip(labels, made, strict=True))
+        converts = {n: convert for n, (_, convert) in zip(labels, made, strict=True) if convert is not None}
+        return Schema(Type.STRUCT, optional, name=names.UNION, fields=fields), _branches(converts) if converts else None
 
     def _described(self, schema: Schema, document: Mapping[str, Any]) -> Schema:
         """The schema with the metadata of its `connect.*` properties. The option `connect.meta.data` concerns doc and
@@ -207,7 +194,7 @@ class _Reading:
             metadata["doc"] = document["connect.doc"]
         if self._meta and "connect.parameters" in document:
             metadata["parameters"] = tuple({**dict(schema.parameters), **document["connect.parameters"]}.items())
-        if properties := [key for key in document if key.startswith(AVRO_PROPERTY)]:
+        if properties := [key for key in document if key.startswith(names.AVRO_PROPERTY)]:
             own = dict(metadata.get("parameters", schema.parameters))
             metadata["parameters"] = tuple({**own, **{key: str(document[key]) for key in properties}}.items())
         made = schema.replace(**metadata) if metadata else schema

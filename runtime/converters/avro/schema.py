@@ -10,23 +10,9 @@ from typing import Any
 from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP, logical_name, scale_of
 from runtime.api.data.schema import Field, Schema, Type
 from runtime.api.errors import DataError
+from runtime.converters.avro import names
 from runtime.converters.avro.defaults import default_json, union_fields
-from runtime.converters.avro.names import (
-    AVRO_PROPERTY,
-    ENUM,
-    ENUM_DEFAULT,
-    ENUM_DOC,
-    FIELD_DEFAULT,
-    FIELD_DOC,
-    FIELD_PARAMETERS,
-    FIXED_SIZE,
-    KINDS,
-    RECORD_DOC,
-    UNION,
-    Avro,
-    kind_of,
-    type_name,
-)
+from runtime.converters.avro.names import Avro, kind_of, type_name
 
 NAMESPACE, ENTRY, UNNAMED = "io.confluent.connect.avro", "MapEntry", "ConnectDefault"
 DECIMAL_TYPE = "decimal"
@@ -52,9 +38,9 @@ class AvroSchemas:
 
     def avro(self, schema: Schema) -> Avro:
         """The Avro schema; a union with null if values are optional."""
-        bases = self._branches(schema) if schema.name == UNION else [self._base(schema)]
+        bases = self._branches(schema) if schema.name == names.UNION else [self._base(schema)]
         if not schema.optional:
-            return bases if schema.name == UNION else bases[0]
+            return bases if schema.name == names.UNION else bases[0]
         return ["null", *bases] if schema.default is None else [bases[0], "null", *bases[1:]]
 
     def _branches(self, schema: Schema) -> list[Avro]:
@@ -69,7 +55,7 @@ class AvroSchemas:
     def _branch(self, schema: Schema) -> Avro:
         """Enums in unions are always Avro enums: as strings they could not be distinguished from strings. Equal structs
         without a name, which are defined once elsewhere, have different names."""
-        if schema.type is Type.STRING and ENUM in dict(schema.parameters):
+        if schema.type is Type.STRING and names.ENUM in dict(schema.parameters):
             return self._enum(schema, dict(schema.parameters))
         if schema.type is Type.STRUCT and schema.name is None:
             return self._unnamed_record(schema)
@@ -86,10 +72,10 @@ class AvroSchemas:
 
     def _simple(self, schema: Schema) -> Avro:
         parameters = dict(schema.parameters)
-        if schema.type is Type.STRING and self._enhanced and ENUM in parameters:
+        if schema.type is Type.STRING and self._enhanced and names.ENUM in parameters:
             return self._enum(schema, parameters)
-        if schema.type is Type.BYTES and FIXED_SIZE in parameters and schema.name is not None:
-            size = int(parameters[FIXED_SIZE])
+        if schema.type is Type.BYTES and names.FIXED_SIZE in parameters and schema.name is not None:
+            size = int(parameters[names.FIXED_SIZE])
             return self._once(schema, lambda: self._plain(schema, {**self._head("fixed", schema.name), "size": size}))
         return self._plain(schema, {"type": _PLAIN[schema.type]})
 
@@ -106,10 +92,10 @@ class AvroSchemas:
         return described if len(described) > 1 else described["type"]
 
     def _enum(self, schema: Schema, parameters: dict[str, str]) -> Avro:
-        symbols = [text for key, text in parameters.items() if key.startswith(f"{ENUM}.")]
-        name = parameters[ENUM]
+        symbols = [text for key, text in parameters.items() if key.startswith(f"{names.ENUM}.")]
+        name = parameters[names.ENUM]
         simple = name.rpartition(".")[2]
-        given = {"doc": parameters.get(ENUM_DOC + simple), "default": parameters.get(ENUM_DEFAULT + simple)}
+        given = {"doc": parameters.get(names.ENUM_DOC + simple), "default": parameters.get(names.ENUM_DEFAULT + simple)}
         more = {key: text for key, text in given.items() if text is not None}
         return self._once(
             schema.replace(name=name),
@@ -149,7 +135,7 @@ class AvroSchemas:
 
     def _fields(self, schema: Schema, head: dict[str, Any]) -> Avro:
         parameters = dict(schema.parameters)
-        doc = {"doc": parameters[RECORD_DOC]} if RECORD_DOC in parameters else {}
+        doc = {"doc": parameters[names.RECORD_DOC]} if names.RECORD_DOC in parameters else {}
         fields = self._inside(head, schema.fields, parameters)
         return self._described(schema, {**head, **doc, "fields": fields})
 
@@ -159,7 +145,7 @@ class AvroSchemas:
         """The fields of the record `head`, whose namespace is that of the names within."""
         outer, self._space = self._space, str(head.get("namespace", ""))
         try:
-            return [self._field(field, parameters.get(FIELD_DOC + field.name)) for field in fields]
+            return [self._field(field, parameters.get(names.FIELD_DOC + field.name)) for field in fields]
         finally:
             self._space = outer
 
@@ -172,7 +158,7 @@ class AvroSchemas:
             self._seen.add(schema.name)
         made = {"name": field.name, "type": self.avro(schema)}
         if self._meta and repeated and _is_defined(made["type"]) and (own := _own_parameters(schema)):
-            made[FIELD_PARAMETERS] = own
+            made[names.FIELD_PARAMETERS] = own
         if doc is not None:
             made["doc"] = doc
         default = schema.default
@@ -203,7 +189,7 @@ class AvroSchemas:
 
     def _described(self, schema: Schema, made: dict[str, Any]) -> dict[str, Any]:
         """The Avro type with `connect.*` properties for metadata that Avro cannot express."""
-        made |= {key: text for key, text in schema.parameters if key.startswith(AVRO_PROPERTY)}
+        made |= {key: text for key, text in schema.parameters if key.startswith(names.AVRO_PROPERTY)}
         if not self._meta:
             return made
         if schema.doc is not None:
@@ -212,7 +198,7 @@ class AvroSchemas:
             made["connect.version"] = schema.version
         if parameters := _own_parameters(schema):
             made["connect.parameters"] = parameters
-        if schema.default is not None and schema.parameter(FIELD_DEFAULT) is None:
+        if schema.default is not None and schema.parameter(names.FIELD_DEFAULT) is None:
             made["connect.default"] = default_json(schema, schema.default)
         if schema.name is not None:
             made["connect.name"] = schema.name
@@ -226,7 +212,9 @@ def _has_entries(schema: Schema) -> bool:
 
 def _shape(schema: Schema) -> Schema:
     """The part of a schema that decides how values of a defined type are encoded. A field has metadata of its own."""
-    kept = [(key, text) for key, text in schema.parameters if key == FIXED_SIZE or key.startswith(f"{ENUM}.")]
+    kept = [
+        (key, text) for key, text in schema.parameters if key == names.FIXED_SIZE or key.startswith(f"{names.ENUM}.")
+    ]
     return schema.replace(optional=False, default=None, doc=None, version=None, parameters=tuple(kept))
 
 
@@ -234,17 +222,17 @@ def _is_defined(document: Avro) -> bool:
     """Whether a type, or a branch of a union, is a record, enum or fixed."""
     if isinstance(document, list):
         return any(map(_is_defined, document))
-    return kind_of(document) not in (*KINDS, "null")
+    return kind_of(document) not in (*names.KINDS, "null")
 
 
 def _own_parameters(schema: Schema) -> dict[str, str]:
-    return {key: text for key, text in schema.parameters if key != FIELD_DEFAULT}
+    return {key: text for key, text in schema.parameters if key != names.FIELD_DEFAULT}
 
 
 def _digits(schema: Schema) -> dict[str, int]:
     """Scale and precision of a decimal; DataError if a fixed of its size cannot hold the precision."""
     scale, precision = scale_of(schema), int(schema.parameter(PRECISION) or DEFAULT_PRECISION)
-    size = schema.parameter(FIXED_SIZE)
+    size = schema.parameter(names.FIXED_SIZE)
     if size is not None and 0 <= scale <= precision and precision > (most := len(str(1 << (8 * int(size) - 1))) - 1):
         raise DataError(f"fixed({size}) cannot store {precision} digits (max {most})")
     return {"scale": scale, "precision": precision}

@@ -11,7 +11,7 @@ from runtime.api.config.types import Password
 from runtime.api.connector import Connector, ExactlyOnceSupport, SinkConnector, SourceConnector, SourceConnectorContext
 from runtime.api.data.record import TopicPartition
 from runtime.api.errors import ConnectError
-from runtime.api.task import Offset, Partition
+from runtime.api.task import AlteredOffsets
 from runtime.java.errors import java_error
 from runtime.java.host.host import JavaClass, JavaHost
 from runtime.java.plugins.definition import definition_of
@@ -86,9 +86,7 @@ class JavaSourceConnector(JavaConnector, SourceConnector):
     def can_define_transaction_boundaries(self, config: Mapping[str, str]) -> bool:
         return bool(self.plugin.call("transaction_boundaries", dict(config)) == "SUPPORTED")
 
-    def alter_offsets(
-        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
-    ) -> bool:
+    def alter_offsets(self, config: Mapping[str, str], offsets: AlteredOffsets) -> bool:
         pairs = [[_plain(partition), _plain(offset)] for partition, offset in offsets]
         return bool(self.plugin.call("alter_source_offsets", dict(config), pairs))
 

@@ -92,20 +92,17 @@ async def test_a_command_that_runs_can_be_ended_and_does_not_disturb(
 
 
 async def test_a_command_that_hangs_is_ended_with_the_programs_it_started() -> None:
-    async with asyncio.timeout(20):
-        ended = await captured(["sh", "-c", "echo begun; sleep 600 | cat"], dict(os.environ), 1.0)
+    ended = await asyncio.wait_for(captured(["sh", "-c", "echo begun; sleep 600 | cat"], dict(os.environ), 1.0), 20)
     assert ended.output == "begun\n" and ended.verdict == "ended after 60 s without a result"
 
 
 async def test_a_program_left_running_is_not_waited_for() -> None:
-    async with asyncio.timeout(20):
-        ended = await captured(["sh", "-c", "sleep 30 & echo started"], dict(os.environ))
+    ended = await asyncio.wait_for(captured(["sh", "-c", "sleep 30 & echo started"], dict(os.environ)), 20)
     assert ended == (0, "started\n", False, False)
 
 
 async def test_the_start_of_a_long_output_is_shown() -> None:
-    async with asyncio.timeout(20):
-        ended = await captured(["sh", "-c", "yes | head -c 1000000"], dict(os.environ))
+    ended = await asyncio.wait_for(captured(["sh", "-c", "yes | head -c 1000000"], dict(os.environ)), 20)
     assert ended.verdict == "done" and ended.output.endswith("… 800,000 more bytes are not shown")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from runtime.api.errors import ConnectError
-from runtime.api.task import Offset, Partition
+from runtime.api.task import AlteredOffsets
 from runtime.connectors.checked_config import ExactSourceConnector
 from runtime.connectors.files.source.cursor import check_offset, check_partition
 from runtime.connectors.files.source.definition import (
@@ -27,9 +27,7 @@ class FilesSourceConnector(ExactSourceConnector):
     def task_configs(self, max_tasks: int) -> Sequence[Mapping[str, str]]:
         return [{**self.config, TASK_NUMBER: str(number), TASK_COUNT: str(max_tasks)} for number in range(max_tasks)]
 
-    def alter_offsets(
-        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
-    ) -> bool:
+    def alter_offsets(self, config: Mapping[str, str], offsets: AlteredOffsets) -> bool:
         """True after checking that each partition is a file that the connector reads, and each offset a position in a
         file. Any partition may be reset."""
         from runtime.connectors.files.source.listing import path_matcher

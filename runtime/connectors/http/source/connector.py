@@ -8,7 +8,7 @@ from typing import Any
 from runtime.api.config.definition import ConfigValue
 from runtime.api.connector import ExactlyOnceSupport, SourceConnector, group_partitions
 from runtime.api.errors import ConnectError
-from runtime.api.task import Offset, Partition
+from runtime.api.task import AlteredOffsets, Offset, Partition
 from runtime.connectors.http.source.config import INFER, SCHEMA, SOURCE_KEYS, source_values, stream_settings
 from runtime.connectors.http.source.inference import SCHEMA_LEVEL, type_in
 from runtime.connectors.http.source.manifest.translation import MANIFEST, STREAMS, stream_configs
@@ -41,9 +41,7 @@ class HttpSourceConnector(SourceConnector):
     def exactly_once_support(self, config: Mapping[str, str]) -> ExactlyOnceSupport:
         return ExactlyOnceSupport.UNSUPPORTED
 
-    def alter_offsets(
-        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
-    ) -> bool:
+    def alter_offsets(self, config: Mapping[str, str], offsets: AlteredOffsets) -> bool:
         """Accepts the partitions of the streams, of their parents and schemas, with offsets as in `Traversal`, or a
         schema."""
         streams = [_Partitions(settings, of_stream) for settings, of_stream in stream_settings(config)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from runtime.api.task import Offset, Partition
+from runtime.api.task import AlteredOffsets
 from runtime.connectors.checked_config import ExactSourceConnector
 from runtime.connectors.spark.source.definition import CONFIG, SparkSourceSettings
 from runtime.connectors.spark.source.position import RowPosition, check_partition
@@ -22,9 +22,7 @@ class SparkSourceConnector(ExactSourceConnector):
         """Always True: each batch of Spark is a transaction then."""
         return True
 
-    def alter_offsets(
-        self, config: Mapping[str, str], offsets: Sequence[tuple[Partition | None, Offset | None]]
-    ) -> bool:
+    def alter_offsets(self, config: Mapping[str, str], offsets: AlteredOffsets) -> bool:
         """True after checking the form of the offset. The task finds out whether the checkpoint has the batch."""
         name = self._source_name(config)
         for partition, offset in offsets:

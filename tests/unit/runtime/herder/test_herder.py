@@ -33,8 +33,7 @@ async def test_a_request_writes_nothing_after_the_leadership_is_lost() -> None:
     log = rig.logs.by_topic["c"]
     log.held = b"commit-a"
     stopping = asyncio.create_task(rig.herder.stop("a"))
-    async with asyncio.timeout(30):
-        await log.holding.wait()
+    await asyncio.wait_for(log.holding.wait(), 30)
     rig.group.leads = False
     log.may_go.set()
     with pytest.raises(Conflict):

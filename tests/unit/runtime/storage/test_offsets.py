@@ -110,11 +110,9 @@ async def test_open_transactions_of_other_connectors_hide_nothing_and_delay_nobo
         assert _offsets(store, "own") == [({"n": 1}, {"position": 1})]
         assert _offsets(store, "other") == []
 
-    async with asyncio.timeout(30):
-        await two.offsets.alter("own", [({"n": 1}, {"position": 2})])
+    await asyncio.wait_for(two.offsets.alter("own", [({"n": 1}, {"position": 2})]), 30)
     assert _offsets(two, "own") == [({"n": 1}, {"position": 2})]
-    async with asyncio.timeout(30):
-        await one.offsets.read_to_end("own")
+    await asyncio.wait_for(one.offsets.read_to_end("own"), 30)
     assert _offsets(one, "own") == [({"n": 1}, {"position": 2})]
 
     held.commit_transaction(20)

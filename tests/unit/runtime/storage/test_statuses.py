@@ -65,8 +65,7 @@ async def test_topics_that_another_worker_resets_are_to_be_reported_again(stores
     before = int(time.time() * 1000)
     await two.statuses.reset_topics("c", 30)
     assert [value for _, value in await two.seen("status")][-1:] == [None], "written when the request ends"
-    async with asyncio.timeout(30):
-        name, at = await reset.get()
+    name, at = await asyncio.wait_for(reset.get(), 30)
     assert name == "c"
     assert before <= at <= time.time() * 1000
     assert one.statuses.topics("c") == []

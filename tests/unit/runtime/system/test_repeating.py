@@ -20,8 +20,7 @@ async def test_an_unexpected_error_does_not_end_a_loop(caplog: pytest.LogCapture
         raise ValueError(f"number {count}")
 
     loop = asyncio.create_task(repeat(step, 0.001, "read the news"))
-    async with asyncio.timeout(30):
-        await third.wait()
+    await asyncio.wait_for(third.wait(), 30)
     loop.cancel()
     await asyncio.gather(loop, return_exceptions=True)
     assert "Could not read the news, retrying in 0.001 s" in caplog.text

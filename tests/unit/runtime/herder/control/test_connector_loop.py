@@ -97,8 +97,7 @@ async def test_a_worker_ends_although_a_step_does_not() -> None:
     rig = HerderRig(StartTimes(close_timeout=0.05))
     await rig.run("a")
     await rig.busy("a")
-    async with asyncio.timeout(10):
-        await rig.close()
+    await asyncio.wait_for(rig.close(), 10)
     assert (rig.state("a"), rig.tasks("a")) == (State.UNASSIGNED, {0: State.UNASSIGNED})
 
 

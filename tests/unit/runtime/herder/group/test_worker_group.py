@@ -306,13 +306,11 @@ async def test_a_worker_that_ends_does_not_wait_if_the_others_have_left_or_end_t
     handing_over = asyncio.create_task(rig.group.hand_over(60))
     await until(lambda: rig.member.rejoins)
     await rig.member.rebalance()
-    async with asyncio.timeout(30):
-        await handing_over
+    await asyncio.wait_for(handing_over, 30)
 
     ending = replace(rig.other(), details=Details("test", 2, draining=True))
     await rig.rebalance_with(ending)
-    async with asyncio.timeout(30):
-        await rig.group.hand_over(60)
+    await asyncio.wait_for(rig.group.hand_over(60), 30)
 
 
 async def test_the_leader_reports_workers_that_advertise_the_same_address(caplog: pytest.LogCaptureFixture) -> None:
@@ -337,8 +335,7 @@ async def held_departure(rig: Rig) -> Any:
     journal = rig.herder.logs.by_topic["j"]
     journal.held = b"departures"
     await rig.member.rebalance()
-    async with asyncio.timeout(30):
-        await journal.holding.wait()
+    await asyncio.wait_for(journal.holding.wait(), 30)
     return journal
 
 
@@ -385,8 +382,7 @@ async def test_a_worker_that_ends_notices_that_the_others_end_too_when_it_has_re
     await until(lambda: rig.group.generation == rig.member.generation)
     assert not handing_over.done()
     rig.member.may_answer.set()
-    async with asyncio.timeout(30):
-        await handing_over
+    await asyncio.wait_for(handing_over, 30)
 
 
 def rejoined(rig: Rig, count: int) -> bool:

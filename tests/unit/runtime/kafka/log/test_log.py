@@ -117,11 +117,9 @@ async def test_the_next_writer_with_the_transactional_id_ends_an_open_transactio
     killed = await asyncio.to_thread(
         transactions.open_transaction, broker.bootstrap, topic, (b"k", b"open"), transactional_id=leader
     )
-    async with asyncio.timeout(30):
-        await one.config.read_to_end()
+    await asyncio.wait_for(one.config.read_to_end(), 30)
     following = await asyncio.to_thread(transactions.begin, broker.bootstrap, leader)
-    async with asyncio.timeout(30):
-        await one.config.write(b"k", b"plain")
+    await asyncio.wait_for(one.config.write(b"k", b"plain"), 30)
     assert one.values("config") == [b"plain"]
     del killed, following
 
