@@ -152,3 +152,10 @@ def ours(our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
     """That worker with the connectors of the test."""
     with closing(Cluster(our_connect_url, tmp_path)) as one:
         yield one
+
+
+@pytest.fixture
+def other(cluster: Cluster, connect_url: str, our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
+    """The worker that `cluster` is not."""
+    with closing(Cluster(our_connect_url if cluster.url == connect_url else connect_url, tmp_path)) as one:
+        yield one

@@ -6,26 +6,22 @@ from runtime.plugin_kit import Case
 from tests.conformance.cases import (
     converters,
     data_source,
-    datagen,
     file_connectors,
     files,
+    generated,
     http,
     jdbc,
-    predicates,
     transformations,
-    verifiable,
 )
 
 CASES: list[Case] = [
     *file_connectors.CASES,
     *files.CASES,
-    *datagen.CASES,
     *jdbc.CASES,
-    *verifiable.CASES,
+    *generated.CASES,
     *http.CASES,
     *data_source.CASES,
     *transformations.CASES,
-    *predicates.CASES,
     *converters.CASES,
 ]
 """All cases. The modules of this package have a list for each area."""

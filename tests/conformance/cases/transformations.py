@@ -1,4 +1,4 @@
-"""All transformations of Connect."""
+"""All transformations and predicates of Connect."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any, cast
 
 from runtime.api.data.schema import INT64_SCHEMA, STRING_SCHEMA, Schema, struct_schema
 from runtime.api.transformation import Transformation
-from runtime.plugin_kit import Case, TransformationCase
+from runtime.plugin_kit import Case, PredicateCase, TransformationCase
 from runtime.plugins.registry import load_target
 from runtime.transforms.bundled import TRANSFORMATIONS
+from runtime.transforms.predicates.conditions import HasHeaderKey, RecordIsTombstone, TopicNameMatches
 
 _ORDER = struct_schema({"id": INT64_SCHEMA, "text": STRING_SCHEMA})
 _VALUES: Sequence[tuple[Schema | None, Any]] = ((_ORDER, {"id": 1, "text": "a"}), (None, {"id": 1, "text": "a"}))
@@ -52,4 +53,9 @@ def _case(name: str, target: str) -> TransformationCase:
     )
 
 
-CASES: list[Case] = [_case(name, target) for name, target in TRANSFORMATIONS if name != "headrace.SparkSql"]
+CASES: list[Case] = [
+    *(_case(name, target) for name, target in TRANSFORMATIONS if name != "headrace.SparkSql"),
+    PredicateCase(predicate=HasHeaderKey, config={"name": "trace"}),
+    PredicateCase(predicate=RecordIsTombstone),
+    PredicateCase(predicate=TopicNameMatches, config={"pattern": "to.*"}),
+]

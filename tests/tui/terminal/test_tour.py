@@ -55,14 +55,6 @@ def test_find_a_failure_read_the_trace_fix_it_and_restart(cluster: Cluster) -> N
 
 
 @pytest.fixture
-def other(cluster: Cluster, connect_url: str, our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
-    """The worker that `cluster` is not."""
-    one = Cluster(our_connect_url if cluster.url == connect_url else connect_url, tmp_path)
-    yield one
-    one.close()
-
-
-@pytest.fixture
 def contexts(cluster: Cluster, other: Cluster, broker: KafkaBroker) -> Iterator[None]:
     file = session.profiles()
     file.put(Profile(cluster.url, "here", bootstrap=broker.bootstrap))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.support.broker import KafkaBroker
@@ -16,14 +13,6 @@ from tui.contexts.contexts_file import ContextsFile
 from tui.contexts.profiles import Profile
 
 pytestmark = pytest.mark.soak
-
-
-@pytest.fixture
-def other(cluster: Cluster, connect_url: str, our_connect_url: str, tmp_path: Path) -> Iterator[Cluster]:
-    """The worker that `cluster` is not."""
-    one = Cluster(our_connect_url if cluster.url == connect_url else connect_url, tmp_path)
-    yield one
-    one.close()
 
 
 def test_config(cluster: JobCluster, broker: KafkaBroker) -> None:
