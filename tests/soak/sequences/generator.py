@@ -42,6 +42,7 @@ class Generator:
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)
         self._names = ["a", "b", "c", self._rng.choice(ODD_NAMES)]
+        self._bursts = self._rng.choice((0.0, 0.0, 0.15))  # after a burst, records are not compared any more
         self._kinds: dict[str, str] = {}  # of created connectors
         self._lines = 0
         self._weighted: dict[Callable[[], Operation], int] = {
@@ -55,7 +56,7 @@ class Generator:
         operations = [self._append(), self._produce(), self._create(), self._create()]
         methods, weights = list(self._weighted), list(self._weighted.values())
         while len(operations) < length:
-            if self._rng.random() < 0.06:
+            if self._rng.random() < self._bursts:
                 operations += self._burst()
             else:
                 operations.append(self._rng.choices(methods, weights)[0]())
