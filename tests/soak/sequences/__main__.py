@@ -12,14 +12,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.soak.sequences.run import compare_workers
+from tests.soak.sequences.run import SHRINKING, compare_workers
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
-    parser.add_argument("--shrink", type=float, default=60, help="seconds for each difference")
+    parser.add_argument("--shrink", type=float, default=SHRINKING, help="seconds for each difference")
     parser.add_argument("--exactly-once", action="store_true", help="exactly.once.source.support=enabled")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="headrace-sequences-") as folder:

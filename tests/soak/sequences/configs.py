@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from tests.contract.parity.names import HOIST, JSON, SINK, SOURCE, STATIC, STRING, STRING_VALUES, chain
+from tests.contract.parity.names import HOIST, JSON, SINK, SOURCE, STATIC, STRING, STRING_VALUES, TRANSFORMS, chain
 from tests.soak.sequences.operation import FOLDER, ID
 from tests.soak.sequences.plugin import changes
 
@@ -30,8 +30,7 @@ _SOURCE_MORE: Sequence[tuple[int, Config]] = (
     (2, chain(HOIST)),
     (1, chain(HOIST, STATIC)),
     (2, STRING_VALUES),
-    (2, {"transforms": "h", "transforms.h.type": "HoistField$Value", "transforms.h.field": "l",
-         "transforms.h.predicate": "none"}),
+    (2, {**chain(HOIST), "transforms.h.predicate": "none"}),
     (2, {"topic.creation.default.replication.factor": "0", "topic.creation.default.partitions": "1"}),
     (1, {"topic.creation.default.replication.factor": "1", "topic.creation.default.partitions": "3"}),
     (1, {"batch.size": "100"}),
@@ -58,7 +57,7 @@ _WRONG: Sequence[Config] = (
     {"header.converter": ""}, {"transforms": "a"}, {"transforms": "a,a"},
     {"transforms": "a", "transforms.a.type": "No"}, {"transforms": "a", "transforms.a.type": "HoistField"},
     {"transforms": "a", "transforms.a.type": "RegexRouter"}, {"predicates": "p"}, {"batch.size": "x"},
-    {"transforms": "h", "transforms.h.type": "HoistField$Value", "transforms.h.field": "l",
+    {"transforms": "h", "transforms.h.type": TRANSFORMS + "HoistField$Value", "transforms.h.field": "l",
      "transforms.h.negate": "true"},
     {"topics.regex": "x.*"}, {"topics.regex": "["}, {"topics": f"{ID}-t0", "topics.regex": "a"}, {"topics": ","},
     {"topics": "a b"}, {"errors.deadletterqueue.topic.name": f"{ID}-t0", "topics": f"{ID}-t0"},

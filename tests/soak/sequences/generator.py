@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -41,6 +42,7 @@ class Generator:
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)
         self._names = ["a", "b", "c", self._rng.choice(ODD_NAMES)]
+        self._bursts = self._rng.choice((0.0, 0.0, 0.15))  # after a burst, records are not compared any more
         self._kinds: dict[str, str] = {}  # of created connectors
         self._lines = 0
         self._weighted: dict[Callable[[], Operation], int] = {
@@ -51,9 +53,20 @@ class Generator:
         }  # fmt: skip
 
     def sequence(self, length: int) -> list[Operation]:
-        first = [self._append(), self._produce(), self._create(), self._create()]
+        operations = [self._append(), self._produce(), self._create(), self._create()]
         methods, weights = list(self._weighted), list(self._weighted.values())
-        return first + [method() for method in self._rng.choices(methods, weights, k=length - len(first))]
+        while len(operations) < length:
+            if self._rng.random() < self._bursts:
+                operations += self._burst()
+            else:
+                operations.append(self._rng.choices(methods, weights)[0]())
+        return operations
+
+    def _burst(self) -> list[Operation]:
+        """Changes that follow each other at once."""
+        methods = (self._change_state, self._change_state, self._restart, self._put_config, self._delete, self._create)
+        operations = [method() for method in self._rng.choices(methods, k=self._rng.choice((2, 3, 4, 6)))]
+        return [*(replace(operation, hasty=True) for operation in operations[:-1]), operations[-1]]
 
     def _name(self) -> str:
         """Usually of a connector that exists."""

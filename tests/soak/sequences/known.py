@@ -41,6 +41,16 @@ def without_known(theirs: State, ours: State) -> tuple[State, State]:
     return _without(theirs, hidden), _without(ours, hidden)
 
 
+def without_records(state: State) -> State:
+    """The state without what depends on when a task was stopped: a burst may end it before or after its records."""
+    return {
+        "connectors": {
+            name: {part: body for part, body in connector.items() if part not in ("offsets", "topics")}
+            for name, connector in _connectors(state)
+        }
+    }
+
+
 def _connectors(state: State) -> list[tuple[str, dict[str, Any]]]:
     return list(state["connectors"].items())
 

@@ -23,6 +23,8 @@ class Operation:
     path: str
     body: str | None = None
     headers: tuple[tuple[str, str], ...] = ()
+    hasty: bool = False
+    """The next operation follows at once: only the status code of the response is compared."""
 
     @property
     def is_request(self) -> bool:
@@ -35,7 +37,7 @@ class Operation:
     def __str__(self) -> str:
         headers = f" {dict(self.headers)}" if self.headers else ""
         body = "" if self.body is None else f" {self.body[:300]}"
-        return f"{self.method} {self.path[:200]}{headers}{body}  # {self.label}"
+        return f"{self.method} {self.path[:200]}{headers}{body}  # {self.label}{', hasty' if self.hasty else ''}"
 
 
 def request(label: str, method: str, path: str, body: Any = None, **headers: str) -> Operation:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,6 +19,17 @@ from tests.support.broker import EmbeddedBroker
 from tests.support.workers import WorkerProcess, java_worker, our_worker
 
 LENGTHS = range(20, 61)
+SHRINKING = 60.0
+"""Seconds for each difference."""
+
+
+def compare(seed: int, seconds: float) -> list[Difference]:
+    """The differences without and with exactly-once sources, each for half of the time."""
+    found = []
+    for exactly_once in (False, True):
+        with tempfile.TemporaryDirectory(prefix="headrace-sequences-") as folder:
+            found += compare_workers(Path(folder), seconds / 2, seed, SHRINKING, exactly_once)
+    return found
 
 
 def compare_workers(
