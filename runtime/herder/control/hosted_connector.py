@@ -264,8 +264,8 @@ class HostedConnector:
         factor = 2 ** min(instance.task_configs_failures, 20)
         delay = min(self._starts.times.task_configs_delay * factor, MAX_TASK_CONFIGS_DELAY)
         instance.call, instance.pending, instance.failed = None, False, True
+        self.show(State.FAILED, e.trace, restartable=not instance.task_configs_failures)  # automatic restarts count one
         instance.task_configs_failures += 1
-        self.show(State.FAILED, e.trace, restartable=True)
         asyncio.get_running_loop().call_later(delay, self._request_task_configs_again, instance)
 
     def _request_task_configs_again(self, instance: Instance) -> None:

@@ -42,13 +42,16 @@ def without_known(theirs: State, ours: State) -> tuple[State, State]:
 
 
 def without_records(state: State) -> State:
-    """The state without what depends on when a task was stopped: a burst may end it before or after its records."""
-    return {
-        "connectors": {
-            name: {part: body for part, body in connector.items() if part not in ("offsets", "topics")}
-            for name, connector in _connectors(state)
-        }
-    }
+    """The state without what depends on when a task was stopped or paused: a burst may do that before or after its
+    records, and before or after a start that fails."""
+    connectors = {}
+    for name, connector in _connectors(state):
+        kept = {part: body for part, body in connector.items() if part not in ("offsets", "topics")}
+        status = kept.get("status")
+        if status is not None and status["connector"]["state"] == "PAUSED":
+            kept["status"] = {**status, "tasks": len(status["tasks"])}
+        connectors[name] = kept
+    return {"connectors": connectors}
 
 
 def _connectors(state: State) -> list[tuple[str, dict[str, Any]]]:

@@ -26,7 +26,8 @@ async def make() -> AsyncIterator[Make]:
     async def started(**worker: str) -> HerderRig:
         keys = {"headrace.restart.delay.ms": "1", **{k.replace("_", "."): v for k, v in worker.items()}}
         rig = HerderRig(
-            StartTimes(retry_delay=0.01, step_timeout=0.01), **{k.replace(".", "_"): v for k, v in keys.items()}
+            StartTimes(retry_delay=0.01, step_timeout=0.01, task_configs_delay=0.01),
+            **{k.replace(".", "_"): v for k, v in keys.items()},
         )
         rigs.append(rig)
         await rig.connectors.take_over()
@@ -134,6 +135,19 @@ async def test_a_connector_whose_start_fails_is_restarted(make: Make) -> None:
     await runs(rig)
     assert (rig.state("a"), len(rig.plugins.starts)) == (State.RUNNING, 3)
     await rig.until(lambda: history(rig, CONNECTOR) == [(2, True), (1, True)])
+
+
+async def test_a_start_without_task_configs_counts_once(make: Make) -> None:
+    """task_configs() is called again and again."""
+    rig = await make(headrace_restart_attempts="1")
+
+    async def fail(name: str) -> None:
+        raise HostError("other", "away", "java.net.ConnectException: away")
+
+    rig.plugins.on_task_configs = fail
+    await rig.create("a")
+    await rig.until(lambda: len(rig.plugins.limits) > 6)
+    assert (len(rig.plugins.starts), history(rig, CONNECTOR)) == (2, [(0, False), (1, True)])
 
 
 async def test_a_connector_that_the_worker_refuses_to_start_is_not_restarted(make: Make) -> None:
