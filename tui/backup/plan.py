@@ -48,7 +48,8 @@ class RestoreOptions(NamedTuple):
 
 
 class RestoreStep(NamedTuple):
-    """One connector: `saved` as it is to be, `now` as it is on the cluster, None if it does not exist."""
+    """One connector: `saved` as it is to be, `now` as it is on the cluster, None if it does not exist. A new one has no
+    `saved.offsets` if they are not restored."""
 
     saved: SavedConnector
     action: RestoreAction
@@ -133,6 +134,7 @@ def step(saved: SavedConnector, now: SavedConnector | None, options: RestoreOpti
     wanted = saved.offsets if options.offsets else None
     if now is None:
         new = tuple(offset_changes((), wanted or ()))
+        saved = saved._replace(offsets=wanted)
         return RestoreStep(
             saved, RestoreAction.CREATE, state, None, config_changes({}, saved.config), new, saved.config
         )

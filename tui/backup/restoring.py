@@ -56,8 +56,9 @@ class ConnectorRestore(NamedTuple):
             if self.step.config:
                 await _advised(self.connect.configure(self.step.name, self.step.written))
                 done.append("config replaced")
-        if self.step.offsets:
-            done.append(await _advised(self._set_offsets()))
+        is_new = self.step.action is RestoreAction.CREATE and self.step.saved.offsets is not None
+        if self.step.offsets or is_new:
+            done += filter(None, [await _advised(self._set_offsets())])
         done.append(await _advised(self._set_state()))
         return ", ".join(done)
 
@@ -109,19 +110,21 @@ class ConnectorRestore(NamedTuple):
             await self.connect.sleep(POLL_INTERVAL)
 
     async def _set_offsets(self) -> str:
+        """Returns what was done; an empty text if there was nothing to do."""
         step = self.step
-        self.report(f"setting {counted(len(step.offsets), 'offset')}")
         changes = step.offsets
-        if step.action is RestoreAction.CREATE:  # it may have run until it was stopped
+        if step.action is RestoreAction.CREATE:  # it may have run, or an earlier one of this name has left offsets
             changes = offset_differences(step.saved.offsets or (), model.offsets(await self.connect.offsets(step.name)))
-        text = f"{counted(len(step.offsets), 'offset')} set"
+        text = f"{counted(len(step.offsets), 'offset')} set" if step.offsets else ""
         if not changes:  # a group of this name had them already
             return text
+        text = text or f"{counted(len(changes), 'other offset')} reset"
+        self.report(f"setting {counted(len(changes), 'offset')}")
         base = step.now.offsets if step.now is not None and step.before == "STOPPED" else None
         plan = OffsetPlan(step.name, base, changes, "STOPPED", why=self.reason)
         done = await carry_out(plan, self.connect, self.change_store, self.report, self.clock)
         if done.trouble or done.differing:
-            problem = f"after reading back, {len(done.differing)} of {len(step.offsets)} offsets differ"
+            problem = f"after reading back, {len(done.differing)} of {len(changes)} offsets differ"
             raise HeadraceError(done.trouble or problem)
         by_hand = partitions.by_hand(done.verdict)
         return f"{text} ({by_hand})" if by_hand else text

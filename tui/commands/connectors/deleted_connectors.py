@@ -120,12 +120,15 @@ class UndoDelete(ChangingCommand):
         """Sets the offsets of the connector, which was created STOPPED, then its state."""
         plan = OffsetPlan(name, None, tuple(changes((), offsets)), "STOPPED", why="undo of its deletion")
         try:
-            await carry_out(
+            done = await carry_out(
                 plan, context.cluster.connect, context.cluster.change_store, context.terminal.report, context.clock
             )
         except HeadraceError as error:
             error.message = f"created STOPPED, but its offsets were not restored: {error.message}"
             raise
+        if done.trouble or done.differing:
+            problem = f"after reading back, {len(done.differing)} of {len(offsets)} offsets differ"
+            raise HeadraceError(f"created STOPPED, but {done.trouble or problem}")
         if state != "STOPPED":
             await (context.cluster.connect.pause if state == "PAUSED" else context.cluster.connect.resume)(name)
 

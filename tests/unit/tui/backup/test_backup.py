@@ -43,7 +43,8 @@ class Killed(BaseException):
 
 
 class MemoryCluster(InMemory):
-    """A cluster as its REST API shows it. `fails` is called before each change."""
+    """A cluster as its REST API shows it. `fails` is called before each change; `left`: offsets that a deleted
+    connector has left for a new one of its name."""
 
     url = "http://memory:8083"
 
@@ -52,6 +53,7 @@ class MemoryCluster(InMemory):
         self.changes: list[str] = []
         self.fails: Callable[[int, ApiCall], None] = lambda number, call: None
         self.unreadable: tuple[str, ...] = ()
+        self.left: list[Json] = []
 
     async def send(self, call: ApiCall) -> Json:
         if call.method != "GET" and "/validate" not in call.path:
@@ -70,7 +72,9 @@ class MemoryCluster(InMemory):
         if path == "/connectors":
             if body["name"] in self.connectors:
                 raise Conflict(f"Connector {body['name']} already exists", 409)
-            self.connectors[body["name"]] = {"config": body["config"], "state": body["initial_state"], "offsets": []}
+            self.connectors[body["name"]] = {
+                "config": body["config"], "state": body["initial_state"], "offsets": list(self.left),
+            }  # fmt: skip
             return {}
         if "/validate" in path:
             wrong = ["must be set"] if body.get("file") == "" else []
@@ -285,6 +289,21 @@ def test_a_backup_without_offsets_leaves_them_as_they_are(tmp_path: Path, run: A
     empty = MemoryCluster()
     run(f"restore {path} --rename *=dr-*", empty)
     assert [one["offsets"] for one in empty.connectors.values()] == [[], [], []]
+
+
+@pytest.mark.parametrize("offsets", [(), (SOURCE,)])
+def test_offsets_that_an_earlier_connector_has_left_are_reset(tmp_path: Path, run: Any, offsets: Any) -> None:
+    """Deleting a connector keeps its offsets, and one that is created under its name has them."""
+    saved, path = MemoryCluster(a=connector("a", "RUNNING", *offsets)), tmp_path / "b"
+    run(f"backup {path}", saved)
+    cluster = MemoryCluster()
+    cluster.left = [{"partition": {"filename": "/old"}, "offset": {"position": 3}}]
+    assert run(f"restore {path}", cluster).exit_code == 0
+    assert cluster.connectors == saved.connectors
+    kept = MemoryCluster()
+    kept.left = cluster.left
+    run(f"restore {path} --no-offsets", kept)
+    assert kept.connectors["a"]["offsets"] == cluster.left
 
 
 @pytest.mark.parametrize("state", ["RUNNING", "PAUSED", "STOPPED"])
