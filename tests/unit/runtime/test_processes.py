@@ -45,7 +45,7 @@ def test_files_beyond_ascii_without_utf8_mode(tmp_path: Path) -> None:
     offsets, file = tmp_path / "dä.offsets", tmp_path / "worker.properties"
     offsets.touch()
     file.write_text(
-        f"bootstrap.servers=127.0.0.1:1\nkey.converter={CONVERTER}\nvalue.converter={CONVERTER}\n"
+        f"bootstrap.servers=127.0.0.1:1\nlisteners=http://127.0.0.1:1\nkey.converter={CONVERTER}\nvalue.converter={CONVERTER}\n"
         f"offset.storage.file.filename={offsets}\n",
         "utf-8",
     )

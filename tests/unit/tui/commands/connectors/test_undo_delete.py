@@ -59,6 +59,11 @@ class OneConnector(InMemory):
         results = {"status": self._status, "offsets": lambda: {"offsets": self.offsets}, "": self._info}
         return results[part]() if part in results and self.connector else self.connector and self.connector["config"]
 
+    @property
+    def state(self) -> str:
+        """The state of the connector, which exists."""
+        return str(self.connector["state"])
+
     def _status(self) -> Json:
         state = self.connector["state"]
         tasks = [] if state == "STOPPED" else [{"id": 0, "state": state, "worker_id": "w:1"}]
@@ -79,7 +84,7 @@ def test_a_connector_runs_only_with_its_offsets(own_folders: Path, loses: bool) 
     cluster.loses = loses
     (outcome,) = run_command("undo delete a -y", Connect(cluster), profile).outcomes
     assert outcome.failed is loses
-    assert cluster.connector["state"] == ("STOPPED" if loses else "RUNNING")
+    assert cluster.state == ("STOPPED" if loses else "RUNNING")
     if loses:
         assert outcome.message == "created STOPPED, but after reading back, 1 of 1 offsets differ"
     else:
