@@ -25,7 +25,15 @@ StartResponse = Sequence[SourceOffset] | Exception
 """The committed offsets with which a task may start, or the exception that ends it."""
 
 
-class SlotHost(Protocol):
+class OffsetsHost(Protocol):
+    """Reads committed offsets. Thread-safe."""
+
+    def read_offsets(self, spec: TaskSpec, partitions: Sequence[str], answered: Callable[[OffsetsRead], None]) -> None:
+        """Have the worker read the committed offsets of these source partitions (as canonical text); `answered` is
+        called from another thread."""
+
+
+class SlotHost(OffsetsHost, Protocol):
     """One per slot. Thread-safe: every task calls it from its own thread."""
 
     @property
@@ -45,10 +53,6 @@ class SlotHost(Protocol):
     def offsets(self, spec: TaskSpec, records: Sequence[OffsetText], answered: Callable[[str | None], None]) -> None:
         """Have the worker store these offsets; `answered` is called from another thread with the error, or None.
         ConnectError if an offset is too large to be sent."""
-
-    def read_offsets(self, spec: TaskSpec, partitions: Sequence[str], answered: Callable[[OffsetsRead], None]) -> None:
-        """Have the worker read the committed offsets of these source partitions (as canonical text); `answered` is
-        called from another thread."""
 
     def confirm_start(self, spec: TaskSpec, answered: Callable[[StartResponse], None]) -> None:
         """Have the worker check, by what the config topic contains now, whether the task may still start; `answered` is

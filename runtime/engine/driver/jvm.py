@@ -11,7 +11,7 @@ from pathlib import Path
 
 from runtime.config.properties import dump
 from runtime.config.spark_cluster import is_local
-from runtime.java.jvm.java import SHARED_PAGES
+from runtime.java.jvm.java import SHARED_PAGES, TRIM_NATIVE_HEAP
 
 OPTIONS = "spark.driver.extraJavaOptions"
 
@@ -69,7 +69,7 @@ LOCAL_DEFAULTS = {
 # starts.
 LOCAL_JAVA_OPTIONS = (
     *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms24m"),
-    *("-XX:NewSize=4m", "-XX:NewRatio=4", "-XX:TrimNativeHeapInterval=10000"),
+    *("-XX:NewSize=4m", "-XX:NewRatio=4", TRIM_NATIVE_HEAP),
     *("-XX:+IgnoreUnrecognizedVMOptions", *SHARED_PAGES),
 )
 

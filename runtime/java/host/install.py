@@ -137,6 +137,6 @@ def host_settings(java: Java, heap_mb: int = 256, lease: Path | None = None, mor
     folder = jars.fetch("java-host", HOST, java)
     kafka = sorted(folder.glob("*.jar"))
     cache = cache_folder()
-    options = (*java.trimming(), *more)
+    options = (*java.trim_options(), *more)
     settings = JvmSettings(java.program, [glue_jar(java.program, kafka, cache), *kafka], heap_mb, options, lease)
     return with_archive(settings, cache / "java-host")

@@ -23,6 +23,10 @@ SHARED_PAGES = ("-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0")
 """Options of a JVM that map archives of classes where they were recorded. At a random address, the default of current
 Java versions, all of their pages change, so that each JVM has its own copy."""
 
+TRIM_NATIVE_HEAP = "-XX:TrimNativeHeapInterval=10000"
+"""The option with which a JVM gives memory back that its compiler and its libraries have freed; in milliseconds. After
+the start of many plugins that is a tenth of the JVM's memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Java:
@@ -32,12 +36,11 @@ class Java:
     major: int
     version: str
 
-    def trimming(self) -> Sequence[str]:
-        """The option with which a JVM gives memory back that its compiler and its libraries have freed, if this version
-        has it. After the start of many plugins that is a tenth of its memory."""
+    def trim_options(self) -> Sequence[str]:
+        """The option TRIM_NATIVE_HEAP, if this version has it; others would not start with it."""
         since = {17: (17, 0, 9), 21: (21, 0, 1)}.get(self.major, (22,))
         has_it = tuple(map(int, re.findall(r"\d+", self.version.partition("-")[0]))) >= since
-        return ("-XX:TrimNativeHeapInterval=10000",) if has_it and _is_glibc() else ()
+        return (TRIM_NATIVE_HEAP,) if has_it and _is_glibc() else ()
 
 
 def find_java() -> Java:

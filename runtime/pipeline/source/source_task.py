@@ -26,7 +26,7 @@ from runtime.system import frames
 if TYPE_CHECKING:
     from runtime.api.data.record import SourceRecord
     from runtime.model.task_spec import SourceOffset, TaskSpec
-    from runtime.pipeline.port import OffsetsRead, SlotHost, StartResponse
+    from runtime.pipeline.port import OffsetsHost, OffsetsRead, SlotHost, StartResponse
     from runtime.pipeline.source.delivery import SourceDelivery
     from runtime.pipeline.source.source_offsets import CommittedOffsets
     from runtime.pipeline.task.control import TaskControl
@@ -64,7 +64,7 @@ class LiveOffsets:
     have left behind had been fenced, so that start() needs no further request. Later reads are answered by the worker,
     which reads the offsets topic."""
 
-    def __init__(self, spec: TaskSpec, host: SlotHost, control: TaskControl, at_start: CommittedOffsets) -> None:
+    def __init__(self, spec: TaskSpec, host: OffsetsHost, control: TaskControl, at_start: CommittedOffsets) -> None:
         self._spec, self._host, self._control, self._at_start = spec, host, control, at_start
         self.live = False
         """Whether start() has returned."""

@@ -63,7 +63,7 @@ class Side(Recorder):
         return state
 
     def close(self) -> None:
-        with suppress(httpx.HTTPError, ValueError):
+        with suppress(httpx.HTTPError, ValueError):  # of a worker that has ended, which the sequence has reported
             for name in self.json("/connectors"):
                 self._groups.add(f"connect-{name}")
                 if self.send("DELETE", f"/connectors/{quote(name, safe='')}").status_code == 400:

@@ -79,7 +79,13 @@ class Rig:
         self.slots.driver = cast(
             "Any",
             SimpleNamespace(
-                folder=self.folder, generation=1, record_archive=ignore, request_slots=ignore, ready=True, trouble=""
+                folder=self.folder,
+                pid=os.getpid(),
+                generation=1,
+                record_archive=ignore,
+                request_slots=ignore,
+                ready=True,
+                trouble="",
             ),
         )
 
@@ -309,7 +315,6 @@ def _open_descriptors() -> int:
 async def test_health_says_why_a_slot_cannot_start(rig: Rig, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Until one is up. Slots cannot create their files where the disk is full."""
     path = str(tmp_path / "slots.sock")
-    rig.slots.is_slot = lambda pid: True  # type: ignore[method-assign]
     server = SlotServer(rig.slots, lambda: 0.0)
     await server.start(path)
     folder = tmp_path / "missing"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import NamedTuple
 
 from runtime.herder.monitoring.metrics import MetricFamilies, WorkerHealth, add_plugin_metrics
 from runtime.herder.status.meter_board import TaskMeter
 from runtime.pipeline.task.meter import Meter
+from runtime.pipeline.task.plugin_metrics import Metric
 
 
 def test_samples_are_grouped_by_family_and_labels_escaped() -> None:
@@ -54,16 +56,17 @@ def test_health_names_the_cause_before_and_after_the_worker_is_ready() -> None:
     assert health.trouble is None
 
 
-class _Metric(NamedTuple):
+@dataclass
+class _Metric:
     name: str
     description: str
-    tags: dict[str, str]
+    tags: Mapping[str, str]
     value: float
 
 
 class _Owner:
-    metrics_changed = None
-    metrics = (
+    metrics_changed: Callable[[], None] | None = None
+    metrics: Sequence[Metric] = (
         _Metric("lag-avg", "Lag\nin ms", {"connector": "", "task": "", "slot-name": "a"}, 1.5),
         _Metric("lag.avg", "The same name to Prometheus", {"slot-name": "a"}, 2.0),
     )
@@ -71,7 +74,7 @@ class _Owner:
 
 def test_metrics_of_plugins_become_samples_with_the_labels_of_their_task() -> None:
     meter, owner = Meter(), _Owner()
-    meter.watch([({"transformation": "t"}, owner)])  # type: ignore[list-item] # assigned by the meter
+    meter.watch([({"transformation": "t"}, owner)])
     before = meter.changes
     assert owner.metrics_changed is not None
     owner.metrics_changed()

@@ -27,13 +27,13 @@ def test_major_version(version: str, major: int) -> None:
 )  # fmt: skip
 def test_freed_memory_is_given_back_by_versions_that_can(version: str, trims: bool) -> None:
     """Others would not start with the option."""
-    assert bool(Java(Path("java"), major_version(version), version).trimming()) == trims
+    assert bool(Java(Path("java"), major_version(version), version).trim_options()) == trims
 
 
 def test_this_machines_java_accepts_its_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     java = find_java()
-    subprocess.run([java.program, *java.trimming(), "-version"], check=True, capture_output=True, timeout=60)
+    subprocess.run([java.program, *java.trim_options(), "-version"], check=True, capture_output=True, timeout=60)
 
 
 def test_this_machines_java_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ def _offsets(worker: Worker, control: TaskControl | None = None, live: bool = Tr
     spec = replace(task_spec("source", "x:Y", {}), flush_timeout=0.1)
     made = LiveOffsets(
         spec,
-        worker,  # type: ignore[arg-type]  # the part of a host that is used
+        worker,
         control or TaskControl(False, lambda: None),
         CommittedOffsets("c", AT_START),
     )
