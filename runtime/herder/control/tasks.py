@@ -22,7 +22,7 @@ from runtime.herder.control.owned_units import OwnedUnits
 from runtime.herder.control.tasks_max import TooManyTasks, check_tasks_max
 from runtime.herder.status.status_board import StatusBoard
 from runtime.host.port import ConnectorInfo
-from runtime.kafka.errors import ClientConfigError, KafkaProblem
+from runtime.kafka.errors import ClientConfigError, GroupError, KafkaProblem
 from runtime.kafka.groups import Groups
 from runtime.kafka.request_batcher import RequestBatcher
 from runtime.model.rate_limit import UNLIMITED, RateLimit
@@ -34,6 +34,8 @@ from runtime.storage.statuses import StatusStore
 from runtime.system.loop_turns import LoopTurns
 
 _log = logging.getLogger(__name__)
+
+_STAY = "%s: dead members of the consumer group stay until their sessions expire: %s"
 
 
 def connector_limit(
@@ -50,9 +52,6 @@ def connector_limit(
         kept = "without a rate limit" if otherwise == UNLIMITED else "with its last valid rate limit"
         _log.warning("%s runs %s: %s", stored.name, kept, e)
         return otherwise
-
-
-log = logging.getLogger(__name__)
 
 
 class FencingFailed(Exception):
@@ -325,7 +324,7 @@ class Tasks:
         """Runs once before the tasks start: evicts dead members of a sink's group, or returns a source's offsets. Of an
         exactly-once source it fences earlier tasks; confirm_start() returns the offsets later."""
         for warning in task_specs.client_warnings(self._services.worker, order):
-            log.warning("%s: %s", self._name, warning)
+            _log.warning("%s: %s", self._name, warning)
         if order.info.type == ConnectorType.SOURCE:
             if self._services.fencing is not None:
                 owned = [task for task in tasks if self._group.owns(self._name, task)]
@@ -377,22 +376,30 @@ class Tasks:
             async with asyncio.timeout(self._services.other_cluster_timeout):
                 await self._evict(groups, order, tasks)
         except (KafkaProblem, TimeoutError) as e:
-            why = str(e) or f"no response within {self._services.other_cluster_timeout:g} seconds"
-            log.warning("%s: dead members of the consumer group stay until their sessions expire: %s", self._name, why)
+            _log.warning(
+                _STAY, self._name, str(e) or f"no response within {self._services.other_cluster_timeout:g} seconds"
+            )
+            self._unreported.clear()
+            self._checked |= set(tasks)
 
     async def _evict(self, groups: Groups, order: TaskRequest, tasks: Collection[int]) -> None:
         """Evict members that died without leaving, which would keep their partitions until their sessions expire. A
-        task has one owner, so that members with the client ids of these tasks are remains of earlier runs."""
+        task has one owner, so that members with the client ids of these tasks are remains of earlier runs. If Kafka
+        does not respond, the next try evicts them."""
         group = task_specs.group_id(self._name, order.connector_config)
-        members, self._stale_members = self._stale_members, set()
-        unreported, self._unreported = self._unreported, set()
+        members, unreported = set(self._stale_members), set(self._unreported)
         if searched := {*(set(tasks) - self._checked), *unreported}:
             lost = {task_specs.client_id("consumer", self._name, task) for task in searched}
             members |= {m.member_id for m in await groups.members(group) if m.client_id in lost}
-            self._checked |= set(tasks)
         if members:
-            log.info("%s: removing %d dead member(s) from consumer group %s", self._name, len(members), group)
-            await groups.evict(group, members)
+            _log.info("%s: removing %d dead member(s) from consumer group %s", self._name, len(members), group)
+            try:
+                await groups.evict(group, members)
+            except GroupError as e:
+                _log.warning(_STAY, self._name, e)
+        self._stale_members -= members
+        self._unreported -= unreported
+        self._checked |= set(tasks)
 
     async def _stop(self, tasks: set[int]) -> None:
         graceful = self._services.worker.graceful
@@ -405,7 +412,7 @@ class Tasks:
             if not graceful_end:
                 if member := self._services.engine.member_id(TaskId(self._name, i)):
                     self._stale_members.add(member)
-                log.warning(
+                _log.warning(
                     "Task %s-%d did not stop within %.1f s (task.shutdown.graceful.timeout.ms); it was revoked, and "
                     "its last offsets may not be committed", self._name, i, graceful,
                 )  # fmt: skip

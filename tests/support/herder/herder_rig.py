@@ -148,12 +148,21 @@ class ScriptedGroups:
         self.described: list[str] = []
         """The groups whose members were requested."""
         self.responds = True
+        self.evicted: list[set[str]] = []
+        """The members of each request to evict some."""
+        self.failures: list[Exception] = []
+        """What the next requests to evict members raise."""
 
     async def members(self, group: str) -> list[Any]:
         self.described.append(group)
         if not self.responds:
             await asyncio.Event().wait()
         return []
+
+    async def evict(self, group: str, members: Iterable[str]) -> None:
+        self.evicted.append(set(members))
+        if self.failures:
+            raise self.failures.pop()
 
     async def committed(self, group: str) -> dict[tuple[str, int], int]:
         return dict(self.offsets.get(group, {}))

@@ -10,6 +10,7 @@ import pytest
 from runtime.herder.control.start_control import MAX_STARTING, StartTimes
 from runtime.herder.control.tasks_max import TooManyTasks
 from runtime.host.port import HOST_ABSENT, HostError, PluginTimeoutError
+from runtime.kafka.errors import BrokerUnavailable, GroupError
 from runtime.model.states import State, TargetState, TaskId
 from tests.support.herder.herder_rig import HerderRig, died, nothing
 
@@ -406,6 +407,27 @@ async def test_a_lease_regained_while_the_connector_stops_is_not_missed(rig: Her
     rig.connectors.lease_changed(True)
     stopped.set()
     await rig.until(lambda: rig.tasks("a") == {0: State.PAUSED}, within=2.0)
+
+
+@pytest.mark.parametrize(
+    ("failure", "requests"),
+    [
+        (BrokerUnavailable("Kafka did not respond"), 2),
+        (GroupError("members of group connect-a could not be removed"), 1),
+    ],
+)
+async def test_dead_members_are_evicted_when_kafka_responds_again(
+    rig: HerderRig, failure: Exception, requests: int
+) -> None:
+    """A task that is lost in an outage does not wait for the session of its dead member; a refusal delays no start."""
+    await rig.run("a", connector_class="Sink", topics="t")
+    rig.groups.failures.append(failure)
+    epoch = rig.engine.running.pop(TaskId("a", 0)).epoch
+    rig.connectors.task_lost(TaskId("a", 0), epoch, "member-1", "its slot has died")
+    await rig.until(lambda: TaskId("a", 0) in rig.engine.running)
+    assert rig.groups.evicted == [{"member-1"}] * requests
+    await rig.herder.restart("a", include_tasks=True, only_failed=False)
+    assert len(rig.groups.evicted) == requests
 
 
 async def test_connectors_that_wait_for_admission_are_not_started_when_the_worker_ends() -> None:
