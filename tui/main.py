@@ -40,6 +40,8 @@ def main() -> int:
         return code
     except HeadraceError as error:
         print(f"headrace: {error}", file=sys.stderr)
+        if error.output:
+            print(error.output)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -118,8 +120,14 @@ def _direct(verb: str, words: Sequence[str]) -> int:
     """`headrace VERB [URL | --context NAME] …`, or with the cluster first: runs a command without -c."""
     if {"-h", "--help"} & set(words):
         return _script({}, (f"help {_DIRECT[verb]}",))
-    options, rest = cluster_options(words)
-    return _script(options, (" ".join(map(_quoted, [verb, *rest])),))
+    try:
+        options, rest = cluster_options(words)
+        return _script(options, (" ".join(map(_quoted, [verb, *rest])),))
+    except HeadraceError as error:
+        from tui.commands.registry import find
+
+        find((_DIRECT[verb],))[0].adapt(error)
+        raise
 
 
 def _quoted(word: str) -> str:

@@ -39,7 +39,7 @@ class AnsweringBrokers:
     """Brokers that answer for each group with its committed offset in the partition 0 of t, which holds the records 2
     to 8, with None if it has committed nothing, or with an error."""
 
-    def __init__(self, answers: dict[str, int | None | HeadraceError]) -> None:
+    def __init__(self, answers: dict[str, int | HeadraceError | None]) -> None:
         self._answers = answers
 
     def committed(self, groups: Iterable[str]) -> dict[str, Any]:
@@ -60,9 +60,9 @@ class AnsweringBrokers:
 
 
 @pytest.fixture
-def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, int | None | HeadraceError]:
+def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, int | HeadraceError | None]:
     """What the brokers answer for each connector."""
-    found: dict[str, int | None | HeadraceError] = {}
+    found: dict[str, int | HeadraceError | None] = {}
     monkeypatch.setattr("tui.offsets.brokers.brokers", lambda servers, client: AnsweringBrokers(found))
     monkeypatch.setattr("tui.offsets.group_lag.topic_filter", lambda config: "t".__eq__)
     return found
@@ -77,7 +77,7 @@ def run(line: str, *statuses: Any) -> tuple[Result, list[str]]:
 
 
 def test_check_reports_why_the_lag_is_unknown_and_verifies_the_other_conditions(
-    answers: dict[str, int | None | HeadraceError],
+    answers: dict[str, int | HeadraceError | None],
 ) -> None:
     answers |= {"a": HeadraceError(REFUSED), "b": HeadraceError(REFUSED)}
     sinks = [status(name, kind="sink") for name in "ab"]
@@ -94,13 +94,13 @@ def test_check_reports_why_the_lag_is_unknown_and_verifies_the_other_conditions(
     assert result.text.startswith(f"HEADRACE CRITICAL - a lag 7 > 5; lag of b is unknown: {REFUSED} |")
 
 
-def test_watch_says_once_why_the_lag_is_unknown(answers: dict[str, int | None | HeadraceError]) -> None:
+def test_watch_says_once_why_the_lag_is_unknown(answers: dict[str, int | HeadraceError | None]) -> None:
     answers |= {"a": 9, "b": HeadraceError(REFUSED), "c": HeadraceError(REFUSED)}
     _, reported = run("watch -c 'lag > 5' --every 1s --for 4s", *(status(name, kind="sink") for name in "abc"))
     assert reported[1:] == [f"lag of 2 connectors is unknown: {REFUSED}"]
 
 
-def test_brokers_that_do_not_answer_are_an_error(answers: dict[str, int | None | HeadraceError]) -> None:
+def test_brokers_that_do_not_answer_are_an_error(answers: dict[str, int | HeadraceError | None]) -> None:
     answers |= {"a": Unreachable("the brokers kafka:9092: no response within 20 s")}
     result, _ = run("check -c 'lag > 5'", status("a", kind="sink"))
     assert result.exit_code == 3
@@ -108,7 +108,7 @@ def test_brokers_that_do_not_answer_are_an_error(answers: dict[str, int | None |
 
 
 def test_a_sink_that_has_committed_nothing_lags_by_the_records_of_its_topics(
-    answers: dict[str, int | None | HeadraceError],
+    answers: dict[str, int | HeadraceError | None],
 ) -> None:
     answers |= {"a": None}
     for task in ("RUNNING", "FAILED", "UNASSIGNED"):
@@ -118,7 +118,7 @@ def test_a_sink_that_has_committed_nothing_lags_by_the_records_of_its_topics(
 
 
 def test_an_unknown_lag_is_ok_only_for_a_sink_that_is_not_meant_to_run(
-    answers: dict[str, int | None | HeadraceError],
+    answers: dict[str, int | HeadraceError | None],
 ) -> None:
     answers |= {"a": HeadraceError(REFUSED)}
     for state, task, code in (
