@@ -171,6 +171,9 @@ def _screen(options: dict[str, Any]) -> int:
     """Runs the screen; without a URL or context, on the embedded cluster, from which it detaches at the end."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the screen needs a terminal: use --script FILE, -c 'COMMAND', or `headrace embedded run`")
+    from tui import hangup
+
+    hangup.end_with_terminal()
     _check_terminal()
     if not sys.stderr.isatty():  # with 2>FILE: Textual draws on sys.__stderr__, and cannot be given another file
         sys.__stderr__ = sys.__stdout__  # type: ignore[misc]  # typed as final
@@ -180,9 +183,8 @@ def _screen(options: dict[str, Any]) -> int:
         os.environ.pop(fixed_size, None)
     # Textual draws at its ticks only: with its 60 a second, a key right after a drawing waits for up to 33 ms.
     os.environ.setdefault("TEXTUAL_FPS", "120")
-    from tui import gc_tuning, hangup, session
+    from tui import gc_tuning, session
 
-    hangup.end_with_terminal()
     gc_tuning.disable_for_start()
     if "replay" in options:
         return _app(session.replayed(options["replay"]), options)
