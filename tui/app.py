@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -13,7 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from tui import gc_tuning
+from tui import gc_tuning, hangup
 from tui.appearance.appearance import Appearance
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError
@@ -307,5 +308,10 @@ def _take(contents: ShownContents, choice: CopyChoice | None) -> None:
 def run(profile: Profile) -> int:
     """Runs the console until it is closed; returns the exit code."""
     app = HeadraceApp(profile)
-    code = app.run()
+
+    async def run_until_signal() -> int | None:
+        hangup.on_signal(asyncio.get_running_loop(), lambda code: app.exit(return_code=code))
+        return await app.run_async()
+
+    code = asyncio.run(run_until_signal())
     return app.return_code or code or 0

@@ -40,7 +40,8 @@ class HeadraceError(Exception):
     def __init__(self, message: str, advice: str = "") -> None:
         super().__init__(message)
         self.message, self.advice = message, advice
-        self.subject = ""  # the connector, set by `about`
+        self.subject = ""  # the connector, set by `naming`
+        self.output = ""  # for standard output
 
     def __str__(self) -> str:
         text = f"{self.subject}: {self.message}" if self.subject else self.message

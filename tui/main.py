@@ -40,6 +40,8 @@ def main() -> int:
         return code
     except HeadraceError as error:
         print(f"headrace: {error}", file=sys.stderr)
+        if error.output:
+            print(error.output)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -118,8 +120,14 @@ def _direct(verb: str, words: Sequence[str]) -> int:
     """`headrace VERB [URL | --context NAME] …`, or with the cluster first: runs a command without -c."""
     if {"-h", "--help"} & set(words):
         return _script({}, (f"help {_DIRECT[verb]}",))
-    options, rest = cluster_options(words)
-    return _script(options, (" ".join(map(_quoted, [verb, *rest])),))
+    try:
+        options, rest = cluster_options(words)
+        return _script(options, (" ".join(map(_quoted, [verb, *rest])),))
+    except HeadraceError as error:
+        from tui.commands.registry import find
+
+        find((_DIRECT[verb],))[0].adapt(error)
+        raise
 
 
 def _quoted(word: str) -> str:
@@ -163,6 +171,9 @@ def _screen(options: dict[str, Any]) -> int:
     """Runs the screen; without a URL or context, on the embedded cluster, from which it detaches at the end."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the screen needs a terminal: use --script FILE, -c 'COMMAND', or `headrace embedded run`")
+    from tui import hangup
+
+    hangup.end_with_terminal()
     _check_terminal()
     if not sys.stderr.isatty():  # with 2>FILE: Textual draws on sys.__stderr__, and cannot be given another file
         sys.__stderr__ = sys.__stdout__  # type: ignore[misc]  # typed as final
@@ -172,9 +183,8 @@ def _screen(options: dict[str, Any]) -> int:
         os.environ.pop(fixed_size, None)
     # Textual draws at its ticks only: with its 60 a second, a key right after a drawing waits for up to 33 ms.
     os.environ.setdefault("TEXTUAL_FPS", "120")
-    from tui import gc_tuning, hangup, session
+    from tui import gc_tuning, session
 
-    hangup.end_with_terminal()
     gc_tuning.disable_for_start()
     if "replay" in options:
         return _app(session.replayed(options["replay"]), options)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tui.commands.arguments import Argument, choice, flag, option
 from tui.commands.result import Result
-from tui.errors import NOT_FOUND, USAGE, NotFound, UsageError
+from tui.errors import NOT_FOUND, HeadraceError, NotFound, UsageError
 
 if TYPE_CHECKING:
     from tui.client.versions import Feature
@@ -36,7 +36,6 @@ class Command:
     has_plan: ClassVar[bool] = False  # whether its dry run is a plan that must not change until it is confirmed
     selects: ClassVar[bool] = False  # whether NAME… and -e select connectors to change
     needs: ClassVar[Feature | None] = None  # checked before anything is changed
-    usage_code: ClassVar[int] = USAGE  # the exit code of wrong usage
     typed: str = ""  # the words of the verb as typed
 
     output = option("-o", "--output", metavar="FORMAT", help="|".join(FORMATS), convert=choice(*FORMATS))
@@ -62,6 +61,10 @@ class Command:
     def summary(cls) -> str:
         """The first line of the help."""
         return (cls.__doc__ or "").strip().splitlines()[0]
+
+    @classmethod
+    def adapt(cls, error: HeadraceError) -> None:
+        """Sets the exit code and the output of an error before the command has run, if they differ from the usual."""
 
     @property
     def given(self) -> list[str]:

@@ -53,6 +53,10 @@ class Brokers:
     def beginnings(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets({at: _spec().earliest() for at in places})
 
+    def beginnings_or_errors(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int | HeadraceError]:
+        """The beginning of each partition, or the error of that partition alone."""
+        return self._offsets_or_errors({at: _spec().earliest() for at in places})
+
     def ends(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets({at: _spec().latest() for at in places})
 

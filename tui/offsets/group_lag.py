@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from tui.offsets.seek import topic_filter
 
 
 class GroupLag(NamedTuple):
-    """The sum of a sink's committed offsets, and its lag in records."""
+    """The sum of the offsets at which a sink continues, and its lag in records."""
 
     committed: int
     lag: int
@@ -25,18 +25,23 @@ def group_of(sink: Connector) -> str:
 
 
 def of_sinks(brokers: Brokers, sinks: Iterable[Connector]) -> dict[str, GroupLag | HeadraceError]:
-    """The lag or the error of each sink, by name; without sinks that have committed nothing. Blocks. Raises
-    HeadraceError only if nothing can be requested, for example without confluent-kafka."""
+    """The lag or the error of each sink, by name. A sink that has committed nothing starts at the beginning of its
+    topics; it is left out if `auto.offset.reset` says otherwise, or if it has no topics. Blocks. Raises HeadraceError
+    only if nothing can be requested, for example without confluent-kafka."""
     wanted = {sink.name: sink for sink in sinks}
     committed = brokers.committed(read_topics(wanted.values()))
     group_lags: dict[str, GroupLag | HeadraceError] = {}
-    read: dict[str, dict[TopicPartition, int]] = {}
+    read: dict[str, Mapping[TopicPartition, int | HeadraceError]] = {}
+    new: list[Connector] = []
     for name, sink in wanted.items():
         offsets = committed.get(group_of(sink), {})
         if isinstance(offsets, HeadraceError):
             group_lags[name] = offsets
         elif places := _read(sink, offsets):
             read[name] = places
+        elif sink.config.get("consumer.override.auto.offset.reset", "earliest") == "earliest":
+            new.append(sink)
+    read |= _beginnings(brokers, new)
     ends = brokers.ends_or_errors({at for places in read.values() for at in places})
     return group_lags | {name: _lag(places, ends) for name, places in read.items()}
 
@@ -62,13 +67,30 @@ def _read(sink: Connector, committed: Mapping[TopicPartition, int]) -> dict[Topi
     return places or (dict(committed) if sink.config.get("topics.regex") else {})
 
 
+def _beginnings(
+    brokers: Brokers, sinks: Collection[Connector]
+) -> dict[str, Mapping[TopicPartition, int | HeadraceError]]:
+    """The beginnings of all partitions that these sinks read, by sink; without sinks that read none."""
+    if not sinks:
+        return {}
+    filters = {sink.name: topic_filter(sink.config) for sink in sinks}
+    beginnings = brokers.beginnings_or_errors(brokers.partitions(partial(_any_accepts, filters.values())))
+    own = {
+        name: {at: offset for at, offset in beginnings.items() if is_read(at[0])} for name, is_read in filters.items()
+    }
+    return {name: places for name, places in own.items() if places}
+
+
 def _lag(
-    places: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int | HeadraceError]
+    places: Mapping[TopicPartition, int | HeadraceError], ends: Mapping[TopicPartition, int | HeadraceError]
 ) -> GroupLag | HeadraceError:
-    behind = 0
+    committed = behind = 0
     for at, offset in places.items():
         end = ends[at]
+        if isinstance(offset, HeadraceError):
+            return offset  # a sum over the other partitions would be too small
         if isinstance(end, HeadraceError):
-            return end  # a sum over the other partitions would be too small
+            return end
+        committed += offset
         behind += max(0, end - offset)
-    return GroupLag(sum(places.values()), behind)
+    return GroupLag(committed, behind)

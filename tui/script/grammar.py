@@ -94,7 +94,7 @@ def command_of(words: Sequence[str]) -> Command:
             values = arguments_of(kind.arguments(), words[verb_words:])
         except UsageError as error:
             error.advice = error.advice or f"usage: {kind.usage()}"
-            error.exit_code = kind.usage_code
+            kind.adapt(error)
             raise
         command = kind(**values)
     command.typed = " ".join(words[:verb_words])

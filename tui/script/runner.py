@@ -50,6 +50,8 @@ class Printer:
     def error(self, error: HeadraceError, where: str = "") -> None:
         """Prints an error and records its exit code."""
         self.report(f"headrace: {where}{': ' if where else ''}{error}")
+        if error.output:
+            print(plain(error.output), flush=True)
         self.codes.append(error.exit_code)
 
     def result(self, result: Result, form: str | None, where: str = "") -> None:

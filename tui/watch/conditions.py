@@ -78,7 +78,8 @@ class Condition(NamedTuple):
         )
 
     def _lag(self, observation: Observation) -> Verified:
-        if observation.connector.type != "sink" or (observation.lag is None and not observation.connector.running):
+        connector = observation.connector
+        if connector.type != "sink" or (observation.lag is None and connector.state in ("PAUSED", "STOPPED")):
             return Verified(False)
         return (
             Verified(None, observation.lag_error)

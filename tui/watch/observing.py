@@ -26,8 +26,8 @@ Json = Any
 
 
 class Observer:
-    """Headrace workers report states and progress of all connectors in one response; other workers report states, and
-    the brokers of the context the lag of sinks."""
+    """Headrace workers report states and progress of all connectors in one response; other workers report states. The
+    brokers of the context report the lag of sinks whose worker does not: of another worker, or without a task."""
 
     def __init__(
         self, connect: Connect, brokers: Callable[[], Brokers] | None = None, clock: Callable[[], float] = time.time
@@ -46,11 +46,15 @@ class Observer:
                     self._rates(connectorses[1])
                     await self._connect.sleep(FAILURE_WINDOW)
                     connectorses = await self._from_events() or connectorses
-                return await self._with_expiry(self._observed(*connectorses), subjects)
-        seen = [Observation(connector) for connector in model.connectors(await self._connect.expanded()).values()]
+                return await self._complete(self._observed(*connectorses), subjects)
+        connectors = model.connectors(await self._connect.expanded()).values()
+        return await self._complete([Observation(connector) for connector in connectors], subjects)
+
+    async def _complete(self, seen: list[Observation], subjects: Collection[str]) -> list[Observation]:
+        """Adds to the worker's report the lag of sinks, from the brokers, and the expiry of offsets."""
         if "lag" in subjects and self._brokers is not None:
-            seen = self._with_lag(seen, self._brokers())
-        return await self._with_expiry(seen, subjects)
+            seen = self._with_lag(seen, self._brokers)
+        return [await self._expiry(observation) for observation in seen] if "expires" in subjects else seen
 
     async def _from_events(self) -> tuple[dict[str, Connector], Mapping[str, Json]] | None:
         """The first event of a Headrace worker, which describes all connectors; None from another worker."""
@@ -83,19 +87,24 @@ class Observer:
         self._counts = counts
         return rates
 
-    def _with_lag(self, seen: list[Observation], brokers: Brokers) -> list[Observation]:
+    def _with_lag(self, seen: list[Observation], brokers: Callable[[], Brokers]) -> list[Observation]:
+        """Errors of the brokers are raised unless the worker itself reports lag."""
         from tui.offsets.group_lag import of_sinks
 
-        lags = of_sinks(
-            brokers, [observation.connector for observation in seen if observation.connector.type == "sink"]
-        )
-        without_response = [error for error in lags.values() if isinstance(error, Unreachable)]
-        if without_response and len(without_response) == len(lags):
-            raise without_response[0]
+        unknown = [each.connector for each in seen if each.connector.type == "sink" and each.lag is None]
+        if not unknown:
+            return seen
+        lags: Mapping[str, GroupLag | HeadraceError]
+        try:
+            lags = of_sinks(brokers(), unknown)
+            without_response = [error for error in lags.values() if isinstance(error, Unreachable)]
+            if without_response and len(without_response) == len(lags):
+                raise without_response[0]
+        except HeadraceError as error:
+            if not self._is_ours:
+                raise
+            lags = {sink.name: error for sink in unknown}
         return [_measured(observation, lags.get(observation.connector.name)) for observation in seen]
-
-    async def _with_expiry(self, seen: list[Observation], subjects: Collection[str]) -> list[Observation]:
-        return [await self._expiry(observation) for observation in seen] if "expires" in subjects else seen
 
     async def _expiry(self, observation: Observation) -> Observation:
         if observation.connector.type != "sink" or observation.connector.state != "STOPPED":

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from textual import events
 from textual.content import Content
+from textual.widgets import Input
 
 from tests.support.console.console import NO_CLUSTER, Console, console, detached_console, update
+from tests.support.console.snapshot import recorded
 from tests.unit.tui.screens.builders import connector
 from tui.screens.base.dialog import Dialog
 from tui.screens.clusters.loggers import LoggersScreen
@@ -200,3 +202,10 @@ async def test_a_name_that_is_confirmed_early_counts_once_the_question_accepts_k
             seen.app.post_message(events.Key({"\r": "enter"}.get(key, key), key))
         await seen.until(lambda: seen.home.operations.log, "the deletion")
         assert seen.home.operations.log[0].title == "delete orders"
+
+
+async def test_the_field_of_a_question_is_visible_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with recorded(80, 24) as seen:
+        await seen.app.push_screen(Dialog("delete one?", Content("Deletes it."), "delete", name="one"))
+        assert seen.app.screen.query_one(Input).styles.text_style.underline

@@ -101,6 +101,23 @@ async def test_the_warning_of_an_outage_is_cleared_when_it_ends() -> None:
         assert status(seen) == ("", "")
 
 
+async def test_a_refusal_belongs_to_the_page_on_which_it_arose() -> None:
+    async with detached_console(connector("one"), connector("two"), read_only=True) as seen:
+        await seen.go("one")
+        for refuse in (
+            lambda: seen.home.controller.typed("stop one"),
+            lambda: seen.home.controller.typed("stop one --unknown"),
+            lambda: seen.home.view.services.may_change("altering offsets"),
+        ):
+            for leave in ("enter", "2", "escape"):
+                refuse()
+                assert status(seen)[1] == "bad"
+                update(seen, connector("one"), connector("two"))
+                assert status(seen)[1] == "bad", "a new snapshot does not clear it"
+                await seen.press(leave)
+                assert status(seen) == ("", ""), leave
+
+
 async def test_notices_expire(monkeypatch: pytest.MonkeyPatch) -> None:
     async with detached_console() as seen:
         failed(seen, "bad")

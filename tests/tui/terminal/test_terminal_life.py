@@ -67,6 +67,19 @@ def test_the_program_ends_with_its_terminal(tmp_path: Path, hangup: str) -> None
     assert int(ended.read_text()) == 128 + signal.SIGHUP
 
 
+@pytest.mark.parametrize(("number", "text"), [(signal.SIGTERM, "\x1b[?1049h"), (signal.SIGHUP, "orders-search")])
+def test_a_signal_restores_the_terminal(number: signal.Signals, text: str) -> None:
+    """Right after the first output of the screen, and once it is drawn."""
+    program, environment = str(Path(sys.executable).parent / "headrace"), {**os.environ, "TERM": "xterm-256color"}
+    terminal = pexpect.spawn(program, [*REPLAY], env=environment, dimensions=(24, 80), timeout=45)
+    terminal.expect_exact(text)
+    terminal.kill(number)
+    terminal.expect_exact("\x1b[?1049l")
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    assert terminal.exitstatus == 128 + number
+
+
 def test_sizes_from_too_small_to_large() -> None:
     """Also if the shell has exported its initial size."""
     with Terminal(*REPLAY, COLUMNS="80", LINES="24") as terminal:

@@ -118,6 +118,12 @@ def test_the_cluster_may_come_first(run: Run, words: tuple[str, ...]) -> None:
     assert "HEADRACE UNKNOWN - unknown context 'nope'" in done.stdout
 
 
+@pytest.mark.parametrize("words", [("check", "--all"), ("check", "--context"), ("-c", "check --all")])
+def test_a_check_that_is_invalid_is_unknown_on_standard_output(run: Run, words: tuple[str, ...]) -> None:
+    done = run(*words)
+    assert done.returncode == 3 and done.stdout.startswith("HEADRACE UNKNOWN - ")
+
+
 def test_help_and_version(run: Run) -> None:
     usage = run("--help").stdout
     assert "--script" in usage and max(map(len, usage.splitlines())) < 80

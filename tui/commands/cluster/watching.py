@@ -60,7 +60,6 @@ class Check(_ByRules):
     """
 
     verb = "check"
-    usage_code = Level.UNKNOWN  # 2 would be CRITICAL
 
     by_rules = flag("--rules", help="the rules of config.toml")
 
@@ -68,7 +67,7 @@ class Check(_ByRules):
         try:
             report = await self._report(context.cluster)
         except HeadraceError as error:
-            report = Report(0, (Finding(Level.UNKNOWN, "", str(error)),))
+            report = _unknown(error)
         raw = {
             "status": report.level.name,
             "connectors": report.connectors,
@@ -76,6 +75,12 @@ class Check(_ByRules):
         }
         names = tuple(dict.fromkeys(f.connector for f in report.findings if f.connector))
         return Result(raw, text=report.text, names=names, code=report.level)
+
+    @classmethod
+    def adapt(cls, error: HeadraceError) -> None:
+        """2, the code of wrong usage, would be CRITICAL; monitoring systems show standard output only."""
+        report = _unknown(error)
+        error.exit_code, error.output = report.level, report.text
 
     async def _report(self, cluster: CommandCluster) -> Report:
         rules = self._rules(cluster)
@@ -97,6 +102,10 @@ class Check(_ByRules):
         if not rules and not given:
             raise UsageError("config.toml has no [[rules]] for this context")
         return rules + given
+
+
+def _unknown(error: HeadraceError) -> Report:
+    return Report(0, (Finding(Level.UNKNOWN, "", str(error)),))
 
 
 class Watch(_ByRules):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from tui.commands.arguments import flag, option, options
 from tui.commands.base import ChangingCommand, Danger, refuse
@@ -14,9 +15,19 @@ from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.settling import STARTED, Goal, settle_option, settled
 from tui.commands.targets import change_each, failed_outcome, for_each, noted_on_interrupt, require_confirmation
 from tui.config import applying, creating
-from tui.config.applying import ConfigEdit
-from tui.config.changes import merged
-from tui.errors import HeadraceError, NotFound, Refused
+from tui.config.applying import ChangedMeanwhile, ConfigEdit
+from tui.config.changes import changes, merged
+from tui.errors import Conflict, HeadraceError, NotFound, Refused
+
+
+class ApplyPlan(NamedTuple):
+    """What `apply` carries out: the outcomes of planning, the steps of the files' connectors by name, the deletions,
+    and a failure for each connector whose config cannot be read."""
+
+    planned: Result
+    steps: Mapping[str, PlanStep]
+    removals: Sequence[PlanStep]
+    unread: Sequence[TargetOutcome]
 
 
 class Apply(ChangingCommand):
@@ -38,6 +49,8 @@ class Apply(ChangingCommand):
         refuse(self.files.count("-") > 1, "standard input can be read only once")
 
     async def run(self, context: CommandContext) -> Result:
+        if context.plan is not None:
+            return await self._carry_out(context, context.plan)
         wanted = self._wanted(context.files)
         steps: dict[str, PlanStep] = {}
 
@@ -47,12 +60,8 @@ class Apply(ChangingCommand):
 
         planned = await for_each(wanted, look)
         removals, unread = await self._removals(context.cluster, wanted) if self.prune else ([], [])
-        if self.dry_run:
-            return _shown(planned, [*steps.values(), *removals], unread)
-        done = await self._carry_out(context, planned, steps, removals)
-        goals = {name: goal for name, step in steps.items() if (goal := _goal(step)) is not None}
-        done = await settled(context, done, goals, self.settle)
-        return confirmation([*done.outcomes, *unread]) if unread else done
+        plan = ApplyPlan(planned, steps, removals, unread)
+        return _shown(plan) if self.dry_run else await self._carry_out(context, plan)
 
     def _wanted(self, files: CommandFiles) -> dict[str, ConnectorDocument]:
         every = [document for path in self.files for file in files_of(path) for document in self._read(files, file)]
@@ -90,11 +99,15 @@ class Apply(ChangingCommand):
         looked = await for_each(sorted(set(await cluster.connect.names()) - set(wanted)), look)
         return steps, [outcome for outcome in looked.outcomes if outcome.failed]
 
-    async def _carry_out(
-        self, context: CommandContext, planned: Result, steps: dict[str, PlanStep], removals: list[PlanStep]
-    ) -> Result:
+    async def _carry_out(self, context: CommandContext, plan: ApplyPlan) -> Result:
+        done = await self._change(context, plan)
+        goals = {name: goal for name, step in plan.steps.items() if (goal := _goal(step)) is not None}
+        done = await settled(context, done, goals, self.settle)
+        return confirmation([*done.outcomes, *plan.unread]) if plan.unread else done
+
+    async def _change(self, context: CommandContext, plan: ApplyPlan) -> Result:
         """Creates and updates first; connectors are deleted only if nothing has failed."""
-        doomed = {step.name: step for step in removals}
+        planned, doomed = plan.planned, {step.name: step for step in plan.removals}
         if doomed:
             require_confirmation(context.terminal, self.yes, "delete", list(doomed))
         failed = {outcome.name: outcome for outcome in planned.outcomes if outcome.failed}
@@ -103,8 +116,8 @@ class Apply(ChangingCommand):
             if name in failed:
                 return failed[name]
             if name in doomed:
-                return await _delete(context.cluster, name, bool(failed))
-            return await _apply(context, steps[name])
+                return await _delete(context.cluster, doomed[name], bool(failed))
+            return await _apply(context, plan.steps[name])
 
         first = await change_each([outcome.name for outcome in planned.outcomes], act)
         if not doomed:
@@ -115,17 +128,22 @@ class Apply(ChangingCommand):
         return confirmation([*first.outcomes, *second.outcomes])
 
 
-async def _delete(cluster: CommandCluster, name: str, something_failed: bool) -> TargetOutcome:
+async def _delete(cluster: CommandCluster, step: PlanStep, something_failed: bool) -> TargetOutcome:
     if something_failed:
         raise HeadraceError("not deleted, because another change failed")
-    await cluster.connect.delete(name)
-    return TargetOutcome(name, "deleted")
+    now = await _current(cluster, step.name)
+    if now is not None and (theirs := changes(step.before or {}, now)):
+        raise ChangedMeanwhile(theirs, now)
+    await cluster.connect.delete(step.name)
+    return TargetOutcome(step.name, "deleted")
 
 
 async def _apply(context: CommandContext, step: PlanStep) -> TargetOutcome:
     document = step.document
     assert document is not None
     if step.action == CREATE:
+        if await _current(context.cluster, step.name) is not None:
+            raise Conflict("created by someone else meanwhile", 409, "check the difference, then apply again")
         if document.initial_state:
             body = {"name": step.name, "config": document.config}
             new = await creating.new_state(context.cluster.connect, document.initial_state.upper())
@@ -160,11 +178,12 @@ def _not_read(error: Refused) -> Refused:
     return type(error)(f"not deleted, because its config cannot be read: {error.message}", error.status, error.advice)
 
 
-def _shown(planned: Result, steps: list[PlanStep], unread: list[TargetOutcome]) -> Result:
+def _shown(plan: ApplyPlan) -> Result:
     """The result of a dry run: the diff as text, the steps as JSON, failures among the outcomes."""
+    steps, unread = [*plan.steps.values(), *plan.removals], plan.unread
     outcomes = [
-        *planned.outcomes,
-        *(TargetOutcome(step.name, _would(step)) for step in steps if step.action == DELETE),
+        *plan.planned.outcomes,
+        *(TargetOutcome(step.name, _would(step)) for step in plan.removals),
         *unread,
     ]
     return Result(
@@ -173,6 +192,7 @@ def _shown(planned: Result, steps: list[PlanStep], unread: list[TargetOutcome]) 
         names=tuple(step.name for step in steps if step.pending),
         outcomes=tuple(outcomes),
         pending=any(step.pending for step in steps),
+        plan=plan,
     )
 
 

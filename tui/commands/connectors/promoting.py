@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
+from tui.client.client import Connect
 from tui.client.password_keys import PasswordKeys
 from tui.commands.arguments import choice, flag, option, options, positionals, regex_flag
 from tui.commands.base import Command, Danger, refuse
@@ -14,10 +16,19 @@ from tui.commands.result import Result, TargetOutcome
 from tui.commands.settling import STARTED, Goal, settle_option, settled
 from tui.commands.targets import change_each, failed_outcome, for_each, require_confirmation, select_names
 from tui.config import promotion
-from tui.config.creating import new_state
+from tui.config.creating import NewState, new_state
 from tui.config.promotion import PromotionMapping
 from tui.contexts import policy
 from tui.errors import HeadraceError
+
+
+class PromotionPlan(NamedTuple):
+    """What `promote` carries out: the outcomes of planning, the steps by the name of the connector here, and the state
+    of new connectors."""
+
+    planned: Result
+    steps: Mapping[str, PlanStep]
+    state: NewState
 
 
 class Promote(Command):
@@ -57,42 +68,47 @@ class Promote(Command):
         refuse(target == context.cluster.profile.name, f"{target} is the current context: choose another one")
         if not self.dry_run:
             policy.permit(context.cluster.other_profile(target), self.verb)
-        names = await select_names(context.cluster.connect, self.names, self.regex)
+        async with context.cluster.other(target) as other:
+            plan = context.plan or await self._plan(context.cluster, target, other)
+            if self.dry_run or any(outcome.failed for outcome in plan.planned.outcomes):
+                return self._shown(plan)
+            return await self._carry_out(context, target, other, plan)
+
+    async def _plan(self, cluster: CommandCluster, target: str, other: Connect) -> PromotionPlan:
+        names = await select_names(cluster.connect, self.names, self.regex)
         refuse(
             self.other_name is not None and len(names) > 1, f"--as needs exactly one connector, not {', '.join(names)}"
         )
-        mapping = self._mapping(context.cluster, target)
+        mapping = self._mapping(cluster, target)
         self._check_names(names, mapping)
         steps: dict[str, PlanStep] = {}
-        async with context.cluster.other(target) as other:
-            keys = PasswordKeys(other.plugin_config)
-            state = await new_state(other, self.state or STATES[0])
+        keys = PasswordKeys(other.plugin_config)
+        state = await new_state(other, self.state or STATES[0])
 
-            async def look(name: str) -> TargetOutcome:
-                config = mapping.config(
-                    await context.cluster.connect.config(name), self.other_name or mapping.name(name)
-                )
-                steps[name] = await planned_step(other, target, name, config, keys)
-                return TargetOutcome(steps[name].name, would(steps[name], state))
+        async def look(name: str) -> TargetOutcome:
+            config = mapping.config(await cluster.connect.config(name), self.other_name or mapping.name(name))
+            steps[name] = await planned_step(other, target, name, config, keys)
+            return TargetOutcome(steps[name].name, would(steps[name], state))
 
-            planned = await for_each(names, look)
-            if self.dry_run or any(outcome.failed for outcome in planned.outcomes):
-                return self._shown(planned, list(steps.values()))
-            context.terminal.report(text_of(list(steps.values())))
-            pending = [step.name for step in steps.values() if step.pending]
-            if pending:
-                require_confirmation(context.terminal, self.yes, f"promote to {target}:", pending)
+        return PromotionPlan(await for_each(names, look), steps, state)
 
-            async def act(name: str) -> TargetOutcome:
-                return await take_step(other, target, steps[name], state)
+    async def _carry_out(self, context: CommandContext, target: str, other: Connect, plan: PromotionPlan) -> Result:
+        steps, state = plan.steps, plan.state
+        context.terminal.report(text_of(list(steps.values())))
+        pending = [step.name for step in steps.values() if step.pending]
+        if pending:
+            require_confirmation(context.terminal, self.yes, f"promote to {target}:", pending)
 
-            result = await change_each(steps, act)
-            goals = {
-                step.name: Goal(state.state if step.action == CREATE else STARTED)
-                for step in steps.values()
-                if step.pending
-            }
-            return await settled(context, result, goals, self.settle, other)
+        async def act(name: str) -> TargetOutcome:
+            return await take_step(other, target, steps[name], state)
+
+        result = await change_each(steps, act)
+        goals = {
+            step.name: Goal(state.state if step.action == CREATE else STARTED)
+            for step in steps.values()
+            if step.pending
+        }
+        return await settled(context, result, goals, self.settle, other)
 
     def _mapping(self, cluster: CommandCluster, target: str) -> PromotionMapping:
         sets = {key: value for key, _, value in (pair.partition("=") for pair in self.sets)}
@@ -107,10 +123,10 @@ class Promote(Command):
             other = sources.setdefault(target, name)
             refuse(other != name, f"{other} and {name} would both be {target} in {self.to}: change their mapping")
 
-    def _shown(self, planned: Result, steps: list[PlanStep]) -> Result:
+    def _shown(self, plan: PromotionPlan) -> Result:
         """The plan as a diff and as JSON; with failures, nothing is changed."""
-        failed = any(outcome.failed for outcome in planned.outcomes)
-        outcomes = planned.outcomes
+        outcomes, steps = plan.planned.outcomes, list(plan.steps.values())
+        failed = any(outcome.failed for outcome in outcomes)
         if failed and not self.dry_run:
             error = HeadraceError("not promoted, because another connector cannot be promoted")
             outcomes = tuple(outcome if outcome.failed else failed_outcome(outcome.name, error) for outcome in outcomes)
@@ -120,4 +136,5 @@ class Promote(Command):
             names=tuple(step.name for step in steps if step.pending),
             outcomes=outcomes,
             pending=any(step.pending for step in steps),
+            plan=plan,
         )

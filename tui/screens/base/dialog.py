@@ -58,7 +58,7 @@ class Dialog(PopUp[bool]):
     Dialog .field { display: none; height: 1; margin: 1 0 0 0; }
     Dialog.-typed #typed, Dialog.-asks-why #reason { display: block; }
     Dialog .field Input { border: none; height: 1; width: 1fr; background: $surface; padding: 0 1; }
-    Dialog .field Input:ansi { text-style: underline; }  /* there the field has the background of the dialog */
+    Dialog .field Input:ansi, Dialog .field Input:nocolor { text-style: underline; }  /* without its background */
     Dialog #option { width: 1fr; height: auto; }
     Dialog #buttons { height: 1; margin: 1 0 0 0; align-horizontal: right; }
     Dialog.-low .field, Dialog.-low #option, Dialog.-low #buttons { margin: 0; }

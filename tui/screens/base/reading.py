@@ -132,13 +132,14 @@ def _in_columns(keys: Sequence[tuple[str, str]], width: int) -> list[str | tuple
     room = max(HALF, width // 2 - KEY - 1)
     half = False  # whether the current line has room for a second key
     for key, text in keys:
-        wide = len(text) > room or width < 2 * (HALF + KEY)
+        rest = room - max(0, len(key) - (KEY - 3))  # beside a long key
+        wide = len(text) > rest or width < 2 * (HALF + KEY)
         if half and wide:
             parts.append("\n")
         if wide:
             lines = wrap(text, max(20, width - KEY)) or [""]
             text = ("\n" + " " * KEY).join(lines)
-        parts += [(f"  {key:<10} ", "bold"), text if wide or half else f"{text:<{room}}"]
+        parts += [(f"  {key:<10} ", "bold"), text if wide or half else f"{text:<{rest}}"]
         half = not half and not wide
         if not half:
             parts.append("\n")

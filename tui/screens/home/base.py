@@ -16,7 +16,7 @@ from tui.model import Connector
 from tui.screens.home.keys import BROAD
 from tui.screens.listing.connector_list import ConnectorList
 from tui.screens.listing.marks import Marks
-from tui.screens.services.host import LINK, NO_RESPONSE
+from tui.screens.services.host import LINK, NO_RESPONSE, REFUSAL
 from tui.screens.services.operations import Operations
 from tui.widgets.bars import Counters, ListCounts, StatusBar, TitleBar
 
@@ -32,8 +32,8 @@ FOLLOW_DELAY = 0.12  # seconds: longer than between repeated keys, so that the c
 
 
 class StatusText(NamedTuple):
-    """Text of the status line. `about` is the connector that a notice concerns, or LINK; empty for a response to a
-    key."""
+    """Text of the status line. `subject` is the connector that a notice concerns, LINK or REFUSAL; empty for any
+    other response to a key."""
 
     text: str = ""
     kind: str = ""
@@ -109,7 +109,7 @@ class HomeBase(Screen[None]):
     def is_refused(self, action: str) -> bool:
         """Whether the context forbids changes; if so, shows the reason."""
         if refusal := self.refusal(action):
-            self.report(refusal, "bad")
+            self.report(refusal, "bad", REFUSAL)
         return bool(refusal)
 
     def refusal(self, action: str) -> str:
@@ -128,13 +128,18 @@ class HomeBase(Screen[None]):
     # The status line
 
     def report(self, text: str, kind: str = "info", subject: str = "") -> None:
-        """Shows a text in the status line. `kind` is info, good, warn, bad or busy; `about` as in StatusText."""
+        """Shows a text in the status line. `kind` is info, good, warn, bad or busy; `subject` as in StatusText."""
         self.status = StatusText(text, kind if text else "", time.monotonic(), subject)
         self.query_one(StatusBar).report(text, kind)
 
     def clear_report(self, text: str) -> None:
         """Clears this text if the status line still shows it."""
         if text and self.status.text == text:
+            self.report("")
+
+    def leave(self) -> None:
+        """Clears the refusal of a key or command when the page on which it was given is left."""
+        if self.status.subject == REFUSAL:
             self.report("")
 
     def settle(self) -> None:
@@ -216,13 +221,16 @@ class HomeBase(Screen[None]):
 
     def show(self, name: str) -> None:
         """Shows a connector on the page, without opening the page."""
-        if self.is_detail and self.status.subject not in ("", LINK, name):
+        if self.is_detail and self.status.subject not in ("", LINK, REFUSAL, name):
             self.report("")
+        if name != self.view.name_shown:
+            self.leave()
         self.view.show(name, self.snapshot.connectors.get(name), self.is_stale)
 
     def open(self, name: str, page: str = "") -> None:
         """Opens the connector's page; without `page`, the tab that was open last."""
         self._pane_closed = False
+        self.leave()
         self.add_class("-detail")
         self.show(name)
         self.view.turn(page or self._page_for(name))
@@ -236,6 +244,7 @@ class HomeBase(Screen[None]):
 
     def back_to_list(self) -> None:
         """Focuses the list, and closes the page unless both fit."""
+        self.leave()
         if not self.is_broad:
             self.remove_class("-detail")
         self.set_focus(self.connector_list)  # at once: the next key may already be waiting

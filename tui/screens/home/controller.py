@@ -25,6 +25,7 @@ from tui.screens.operations.actions import ACTIONS, ConnectorAction, restart_of
 from tui.screens.operations.bulk import BulkOperation
 from tui.screens.operations.operation_runner import OperationRunner, summary
 from tui.screens.services.cluster_services import ClusterServices
+from tui.screens.services.host import REFUSAL
 from tui.screens.services.operations import Phase
 from tui.script.grammar import parse
 from tui.scrubbing import scrubbed_line
@@ -37,7 +38,7 @@ class HomeController:
 
     def __init__(self, home: HomeBase, services: ClusterServices, prompt_closed: Callable[[], Awaitable[None]]) -> None:
         self.home, self.services, self._prompt_closed = home, services, prompt_closed
-        self.runner = OperationRunner(services.connection, home.operations, home.report)
+        self.runner = OperationRunner(services.connection, home.operations, self._report)
         self.interrupted = InterruptedChanges(services, self._ask_about)
         self.bulk_operations: list[BulkOperation] = []  # of this session
 
@@ -56,6 +57,10 @@ class HomeController:
             return True
         self.home.report(f"cancelled: {title}")
         return False
+
+    def _report(self, text: str, kind: str) -> None:
+        """Shows a text about a command, such as its refusal."""
+        self.home.report(text, kind, REFUSAL if kind == "bad" else "")
 
     # Keys for one connector
 
@@ -109,7 +114,7 @@ class HomeController:
         try:
             command = parse(line)
         except HeadraceError as error:
-            self.home.report(error_line(error), "bad")
+            self._report(error_line(error), "bad")
             return
         if command is None:
             return

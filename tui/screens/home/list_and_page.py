@@ -91,6 +91,7 @@ class ListAndPage(HomeBase):
         self.refresh_bindings()
 
     def action_turn(self, by: int) -> None:
+        self.leave()
         self.follow_now()
         self.view.step(by)
         self.view.take_focus()
@@ -101,6 +102,7 @@ class ListAndPage(HomeBase):
             if connector := self.target():
                 self.open(connector.name, page)
             return
+        self.leave()
         self.follow_now()
         self.view.turn(page)
         self.view.take_focus()

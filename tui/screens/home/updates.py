@@ -8,7 +8,7 @@ from collections.abc import Collection
 from tui.cluster.snapshot import Diff, LinkState, Notice, Snapshot
 from tui.formatting import one_line
 from tui.screens.home.base import HomeBase
-from tui.screens.services.host import LINK
+from tui.screens.services.host import LINK, REFUSAL
 from tui.screens.services.operations import Operation, Phase
 from tui.widgets.bars import TitleBar
 
@@ -84,7 +84,8 @@ class Updates:
         """Shows that an operation has entered another phase or has a new note."""
         home = self.home
         kind = "warn" if operation.doubtful else KINDS.get(operation.phase, "busy")
-        home.report(f"{operation.title}: {operation.last}", kind)
+        is_refused = operation.phase is Phase.FAILED and not operation.accepted_at
+        home.report(f"{operation.title}: {operation.last}", kind, REFUSAL if is_refused else "")
         home.connector_list.refresh_changed()
         home.refresh_bindings()
         if home.services is not None and home.view.page in RESTART_PAGES and home.view.name_shown == operation.target:
@@ -124,7 +125,8 @@ class Updates:
         elif home.broker_lag is not None and store.snapshot.link.state is LinkState.POLLING:
             home.do(home.broker_lag.poll(list(home.snapshot.connectors.values()), home.connector_list.on_screen))
         status = home.status
-        limit = RESULT_SHOWN if status.kind in ("good", "info") else NOTICE_SHOWN if status.subject else None
+        is_notice = status.subject not in ("", REFUSAL)
+        limit = RESULT_SHOWN if status.kind in ("good", "info") else NOTICE_SHOWN if is_notice else None
         if status.kind and limit is not None and now - status.at > limit:
             home.report("")
 

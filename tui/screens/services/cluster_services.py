@@ -30,7 +30,7 @@ from tui.errors import HeadraceError, error_line
 from tui.offsets.files import file_name
 from tui.screens.services.connection import ClusterConnection
 from tui.screens.services.event_history import EventHistory
-from tui.screens.services.host import LINK, NO_RESPONSE, Host
+from tui.screens.services.host import LINK, NO_RESPONSE, REFUSAL, Host
 from tui.screens.services.operations import Operation, Operations
 from tui.user_folders import state_folder
 
@@ -161,7 +161,7 @@ class ClusterServices:
     def may_change(self, action: str, report: Callable[[str, str], None] | None = None) -> bool:
         """Whether requests that change the cluster can be sent; if not, shows the reason."""
         if refusal := policy.refusal(self.profile, action):
-            (report or self.report)(refusal, "bad")
+            (report or partial(self._host.report, subject=REFUSAL))(refusal, "bad")
         elif self.is_stale:
             (report or partial(self._host.report, subject=LINK))(NO_RESPONSE, "warn")
         return not (self.profile.read_only or self.is_stale)

@@ -9,6 +9,7 @@ from tui.cluster.snapshot import Snapshot
 
 NO_RESPONSE = "the cluster does not respond: nothing is sent until it is back"
 LINK = "\0link"  # subject of status texts about the connection; not a valid connector name
+REFUSAL = "\0refusal"  # subject of refused keys and commands: of the page on which they were refused only
 
 
 class Host(Protocol):
@@ -23,7 +24,7 @@ class Host(Protocol):
         """Whether the cluster has stopped responding."""
 
     def report(self, text: str, kind: str = "info", subject: str = "") -> None:
-        """Shows a text in the status line; `about` names the connector concerned, or is LINK."""
+        """Shows a text in the status line; `subject` names the connector concerned, or is LINK or REFUSAL."""
 
     def clear_report(self, text: str) -> None:
         """Clears this text if the status line still shows it."""

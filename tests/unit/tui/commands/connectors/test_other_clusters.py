@@ -61,7 +61,9 @@ def run(own_folders: Path) -> Any:
     file.write_text('[contexts.there]\nurl = "http://there:8083"\n')
     (own_folders / "config.toml").write_text('[promote.there]\nnames = { "-a" = "", "-b" = "" }\n')
 
-    def run(line: str, here: MemoryCluster, there: MemoryCluster | None = None, read_only: bool = False) -> Result:
+    def run(
+        line: str, here: MemoryCluster, there: MemoryCluster | None = None, read_only: bool = False, plan: Any = None
+    ) -> Result:
         profile = Profile("http://here:8083", "here")
         profile = profile.as_read_only() if read_only else profile
         return run_command(
@@ -71,6 +73,7 @@ def run(own_folders: Path) -> Any:
             profiles=ContextsFile(file),
             read=lambda path: Path(path).read_text(),
             connect_other=lambda other: Connect(there or MemoryCluster(), guard(other)),
+            plan=plan,
         )
 
     return run
@@ -151,7 +154,7 @@ def test_values_of_type_password_are_masked_whatever_their_key(run: Any, line: s
     here, there = Pins("4711-here"), Pins("4711-there")
     there.connectors["a"] |= {"topics": "u"}
     found = run(line.replace("FILE", str(file)), here, there)
-    shown = repr((found, [str(one) for one in found.outcomes]))
+    shown = repr((found._replace(plan=None), [str(one) for one in found.outcomes]))
     assert "4711" not in shown and MASK in shown and "topics" in shown
 
 
@@ -172,3 +175,32 @@ def test_diff_shows_unequal_offsets_but_does_not_count_them(run: Any) -> None:
     )
     assert not found.pending and not found.names, "exit code 0"
     assert run("diff --with there", here, there).text == "no differences between 1 connector"
+
+
+def test_the_plan_that_was_confirmed_is_applied(run: Any, tmp_path: Path) -> None:
+    """Files and configs that change after the confirmation change nothing."""
+    here, there, file = MemoryCluster("one-a", "old"), MemoryCluster("one"), tmp_path / "old.json"
+    file.write_text(json.dumps({"name": "old", "config": {**CONFIG, "topics": "shown"}}))
+    apply, promote = f"apply -f {file}", "promote connector one-a --to there -s topics=shown"
+    plans = [run(f"{line} --dry-run", here, there).plan for line in (apply, promote)]
+    file.write_text(json.dumps({"name": "old", "config": {**CONFIG, "topics": "later"}}))
+    here.connectors["one-a"]["tasks.max"] = "9"
+    for line, cluster, plan in zip((apply, promote), (here, there), plans, strict=True):
+        assert run(f"{line} -y --settle 0s", here, there, plan=plan).exit_code == 0
+        assert cluster.changes == [{"topics": "shown"}]
+
+
+@pytest.mark.parametrize("line", ["apply -f {} --prune", "promote connector one-a --to there -s topics=shown"])
+def test_a_plan_is_refused_if_the_cluster_has_changed(run: Any, tmp_path: Path, line: str) -> None:
+    here, there = MemoryCluster("one-a", "old"), MemoryCluster("one")
+    (tmp_path / "files").mkdir()
+    for name in ("old", "new"):
+        text = json.dumps({"name": name, "config": {**CONFIG, "topics": "shown"}})
+        (tmp_path / "files" / f"{name}.json").write_text(text)
+    line = line.format(tmp_path / "files")
+    plan = run(f"{line} --dry-run", here, there).plan
+    for cluster, names in ((here, ("old", "new", "one-a")), (there, ("one",))):
+        cluster.connectors |= {name: {**CONFIG, "name": name, "topics": "theirs"} for name in names}
+    done = run(f"{line} -y --settle 0s", here, there, plan=plan)
+    assert {outcome.code for outcome in done.outcomes} <= {1, 4}
+    assert not here.changes and not there.changes
