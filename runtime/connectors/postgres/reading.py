@@ -13,7 +13,7 @@ from runtime.api.errors import ConnectError, RetriableError
 from runtime.api.task import Offset, OffsetReader, Partition, TransactionContext
 from runtime.connectors.postgres.catalog import quoted
 from runtime.connectors.postgres.changes import ChangeReplay
-from runtime.connectors.postgres.definition import CdcSettings
+from runtime.connectors.postgres.definition import HEARTBEAT_QUERY, CdcSettings
 from runtime.connectors.postgres.events import ChangeEvents
 from runtime.connectors.postgres.modes import SnapshotMode
 from runtime.connectors.postgres.offsets import LogPosition, position_of
@@ -35,6 +35,7 @@ from runtime.connectors.postgres.wire.lsn import lsn_text
 from runtime.connectors.postgres.wire.replication import Data, Keepalive, ReplicationConnection
 
 _log = logging.getLogger(__name__)
+_WARNING_INTERVAL = 60.0  # seconds between warnings of heartbeats
 
 _IN_USE = "is active for PID"
 _VERSION = 1  # of pgoutput's protocol
@@ -80,7 +81,7 @@ class ChangeReads:
         self._failures, self._next_attempt = 0, 0.0
         self._slot_failures = 0
         self._committed_read = 0.0
-        self._next_heartbeat = self._next_offset = clock()
+        self._next_heartbeat = self._next_offset = self._next_warning = clock()
         self._added = -1  # the position of the last offset without a record
 
     def poll(self) -> Sequence[SourceRecord] | None:
@@ -302,8 +303,18 @@ class ChangeReads:
         if interval and now >= self._next_heartbeat:
             self._next_heartbeat = now + interval
             if self._settings.heartbeat_query:
-                self._session.query(self._settings.heartbeat_query)
+                self._run_heartbeat_query(now)
             beat = self._events.heartbeat(position.offset())
             if self._worker.transactions is not None:
                 self._worker.transactions.commit(beat)
             yield [beat]
+
+    def _run_heartbeat_query(self, now: float) -> None:
+        """A failure does not end the stream, which notices itself if the server is gone."""
+        try:
+            self._session.query(self._settings.heartbeat_query)
+        except ConnectError as error:
+            self._session.close()  # a transaction that the query has begun must not stay open
+            if now >= self._next_warning:
+                self._next_warning = now + _WARNING_INTERVAL
+                _log.warning("The query of %s failed: %s", HEARTBEAT_QUERY, error)

@@ -65,6 +65,7 @@ class HadoopFolder:
 
     def read(self, *names: str) -> str | None:
         """The text of a file; None if it does not exist."""
+        self._recover(names)
         if not self.exists(*names):
             return None
         stream = self._fs.open(self._at(names))
@@ -74,13 +75,22 @@ class HadoopFolder:
             stream.close()
 
     def write(self, text: str, *names: str) -> None:
-        """Write a file, which has the whole text or does not exist. An existing one is replaced."""
-        hidden = (*names[:-1], f".{names[-1]}.{uuid4().hex[:8]}")
+        """Write a file, which has the whole text or does not exist. An existing one is replaced: read() gives the text
+        before or the new one, wherever a driver is killed."""
+        self._recover(names)
+        hidden, ready = (*names[:-1], f".{names[-1]}.{uuid4().hex[:8]}"), _ready(names)
         stream = self._fs.create(self._at(hidden), True)
         stream.write(text.encode())
         stream.close()
+        self._fs.delete(self._at(ready), False)
+        self._fs.rename(self._at(hidden), self._at(ready))
         self._fs.delete(self._at(names), False)
-        self._fs.rename(self._at(hidden), self._at(names))
+        self._fs.rename(self._at(ready), self._at(names))
+
+    def _recover(self, names: Sequence[str]) -> None:
+        """Finish a write() that was interrupted: Hadoop does not rename over a file."""
+        if not self.exists(*names) and self.exists(*_ready(names)):
+            self._fs.rename(self._at(_ready(names)), self._at(names))
 
     def copy_to(self, local: str, *names: str) -> None:
         """Copy a file to a path on this machine."""
@@ -89,6 +99,11 @@ class HadoopFolder:
 
     def _at(self, names: Sequence[str]) -> Any:
         return _path(self._jvm, self._root, names)
+
+
+def _ready(names: Sequence[str]) -> tuple[str, ...]:
+    """The place of a whole file that is about to replace another."""
+    return (*names[:-1], f".{names[-1]}.ready")
 
 
 def _path(jvm: Any, first: Any, names: Sequence[str]) -> Any:

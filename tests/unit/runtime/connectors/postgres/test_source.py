@@ -277,6 +277,18 @@ def test_heartbeats(items: Database, run: Start) -> None:
     assert items.execute("SELECT count(*) >= 3 FROM beats") == [(True,)]
 
 
+def test_a_heartbeat_goes_on_after_its_query_has_failed(
+    items: Database, run: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One warning for all failures of a while; a transaction that the query began does not stay open."""
+    source = run(heartbeat_interval_ms="50", heartbeat_action_query="BEGIN; INSERT INTO beats VALUES (1)")
+    source.until(lambda: len(source.records) >= 3)
+    assert [r.getMessage() for r in caplog.records if "heartbeat.action.query" in r.getMessage()] == [
+        "The query of heartbeat.action.query failed: The statement failed: BEGIN; INSERT INTO beats VALUES (1): "
+        'relation "beats" does not exist LINE 1: BEGIN; INSERT INTO beats VALUES (1) ^'
+    ]
+
+
 def test_transactions_of_the_connector_do_not_stay_open(items: Database, run: Start) -> None:
     """Those of heartbeats and of offsets without records end at once."""
     requests = Requests()
