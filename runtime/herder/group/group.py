@@ -48,6 +48,8 @@ class GroupWorkerInfo:
     """The identity of its process on its machine (system.process_identity); empty if unknown."""
     elsewhere: bool = False
     """Its slots run on a cluster, and may outlive its process by their leases."""
+    stopping: frozenset[Unit] = frozenset()
+    """What the last assignment has taken away: it ends there before the next rebalance."""
 
 
 @dataclass(frozen=True, slots=True)

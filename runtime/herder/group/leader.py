@@ -74,7 +74,7 @@ def lead(leader_id: str, members: Mapping[str, WorkerMetadata], view: GroupView)
         for name in members
     }
     workers = [
-        _info(name, metadata, view, _units_after(situation.running[name], decision, name))
+        _info(name, metadata, view, _units_after(situation.running[name], decision, name), decision.revoked.get(name))
         for name, metadata in members.items()
     ]
     until = dict.fromkeys(decision.waiting, situation.now + (decision.next_rebalance or 0.0))
@@ -171,13 +171,17 @@ def _state(metadata: WorkerMetadata, view: GroupView) -> WorkerState:
     return view.states.get(worker_id(metadata.url), WorkerState.ACTIVE)
 
 
-def _info(name: str, metadata: WorkerMetadata, view: GroupView, units: frozenset[Unit]) -> GroupWorkerInfo:
-    details, state = metadata.details, _state(metadata, view)
+def _info(
+    name: str, metadata: WorkerMetadata, view: GroupView, units: frozenset[Unit], revoked: Iterable[Unit] | None = None
+) -> GroupWorkerInfo:
+    details, state, stopping = metadata.details, _state(metadata, view), frozenset(revoked or ())
     if details is None:
-        return GroupWorkerInfo(worker_id(metadata.url), metadata.url, name, units, "connect", state=state)
+        return GroupWorkerInfo(
+            worker_id(metadata.url), metadata.url, name, units, "connect", state=state, stopping=stopping
+        )
     return GroupWorkerInfo(
         worker_id(metadata.url), metadata.url, name, units, "headrace", details.version, details.slots, details.load,
-        time.time(), state, details.process, details.elsewhere,
+        time.time(), state, details.process, details.elsewhere, stopping,
     )  # fmt: skip
 
 

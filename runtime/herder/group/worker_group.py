@@ -167,7 +167,7 @@ class WorkerGroup:
 
     def runs_elsewhere(self, worker_id: str, connector: str, task: int) -> bool:
         others = (w for w in self._snapshot.workers if w.worker_id == worker_id != self.worker_id)
-        return any(Unit(connector, task) in worker.units for worker in others)
+        return any(Unit(connector, task) in (worker.units | worker.stopping) for worker in others)
 
     def owner_url(self, connector: str, task: int = CONNECTOR) -> str | None:
         if self.owns(connector, task):

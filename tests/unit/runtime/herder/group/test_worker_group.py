@@ -370,6 +370,16 @@ async def test_departures_are_recorded_in_the_order_of_the_rebalances() -> None:
     await until(lambda: set(rig.departures.times()) == {"w:2", "w:3"})
 
 
+async def test_a_task_runs_elsewhere_until_its_worker_has_stopped_it() -> None:
+    """Its status is removed when it has committed for the last time, by that worker."""
+    rig = await joined("a")
+    await rig.rebalance_with(rig.other({"removed": (0,)}))
+    await until(lambda: rig.group.peers())
+    assert rig.group.runs_elsewhere("w:2", "removed", 0)
+    await rig.rebalance_with(rig.other())
+    await until(lambda: not rig.group.runs_elsewhere("w:2", "removed", 0))
+
+
 async def test_a_worker_that_ends_notices_that_the_others_end_too_when_it_has_read_their_metadata() -> None:
     rig = await joined("a")
     rig.member.given(follows(rig, "a"))
