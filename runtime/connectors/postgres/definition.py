@@ -309,7 +309,8 @@ CONFIG_DEF = ConfigDef(
              "transaction are written to the topic <topic.prefix>.transaction.", "Transactions"),
         _number(HEARTBEAT, 0, "Milliseconds between two records of the heartbeat topic; 0 for none.",
              "Heartbeat (ms)", at_least(0)),
-        _text_key(HEARTBEAT_QUERY, None, _LOW, "Statement that is executed with each heartbeat; its errors are warnings.", "Heartbeat query",
+        _text_key(HEARTBEAT_QUERY, None, _LOW, "Statement that is executed with each heartbeat; "
+                  "its errors are warnings.", "Heartbeat query",
              width=Width.LONG),
         _text_key(HEARTBEAT_PREFIX, "__debezium-heartbeat", _LOW, "Start of the heartbeat topic's name, followed by "
              "topic.prefix.", "Heartbeat topic", optional(non_empty)),
