@@ -91,14 +91,17 @@ class Connectors:
         await self._configs.remove_remains()
 
     def remove_statuses(self) -> None:
-        """Remove the statuses of connectors that are no longer stored and do not run here."""
+        """Remove the statuses of connectors that are no longer stored and do not run here, and of removed tasks whose
+        connectors Apache's workers own."""
         for name in self._deleted():
             if name not in self._loops:
                 self._board.remove_connector(name)
+        for task in self._removed_tasks():
+            self._board.remove_task(task)
 
     def has_remains(self) -> bool:
-        """Whether connectors that are no longer stored have a status."""
-        return bool(self._deleted())
+        """Whether there are statuses for remove_statuses()."""
+        return bool(self._deleted() or self._removed_tasks())
 
     def is_stored(self, name: str) -> bool:
         """Whether the connector exists."""
@@ -106,6 +109,15 @@ class Connectors:
 
     def _deleted(self) -> list[str]:
         return [name for name in self._statuses.connectors() if not self.is_stored(name)]
+
+    def _removed_tasks(self) -> list[TaskId]:
+        stored = filter(None, map(self._configs.connector, self._group.owned_by_apache()))
+        return [
+            TaskId(connector.name, task)
+            for connector in stored
+            for task, status in self._statuses.task_statuses(connector.name).items()
+            if task >= len(connector.tasks) and not self._group.runs_elsewhere(status.worker_id, connector.name, task)
+        ]
 
     def config_changed(self, name: str) -> None:
         """The config topic has new records of this connector, or this worker's part in it has changed."""

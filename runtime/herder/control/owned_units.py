@@ -29,7 +29,10 @@ class OwnedUnits(Protocol):
         """These units do not run here any more."""
 
     def runs_elsewhere(self, worker_id: str, connector: str, task: int) -> bool:
-        """Whether this is another worker in the group that has this task."""
+        """Whether this is another worker in the group that has this task, or must still stop it."""
+
+    def owned_by_apache(self) -> Sequence[str]:
+        """The connectors of Apache's workers, which leave it to the leader to remove statuses of tasks."""
 
     def slots_up(self) -> None:
         """The first slot is up: this worker can run tasks."""

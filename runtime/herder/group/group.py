@@ -176,6 +176,9 @@ class SoleWorker:
     def runs_elsewhere(self, worker_id: str, connector: str, task: int) -> bool:
         return False
 
+    def owned_by_apache(self) -> Sequence[str]:
+        return ()
+
     def configured(self, name: str) -> None:
         return
 

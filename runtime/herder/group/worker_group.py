@@ -169,6 +169,10 @@ class WorkerGroup:
         others = (w for w in self._snapshot.workers if w.worker_id == worker_id != self.worker_id)
         return any(Unit(connector, task) in (worker.units | worker.stopping) for worker in others)
 
+    def owned_by_apache(self) -> Sequence[str]:
+        theirs = (worker.units for worker in self._snapshot.workers if worker.implementation == "connect")
+        return [unit.connector for units in theirs for unit in units if unit.task == CONNECTOR]
+
     def owner_url(self, connector: str, task: int = CONNECTOR) -> str | None:
         if self.owns(connector, task):
             return self._settings.url

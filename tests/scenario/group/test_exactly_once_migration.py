@@ -60,20 +60,21 @@ def replace(group: WorkerGroup, before: WorkerProcess, make: Callable[[], Worker
 
 
 def change(group: WorkerGroup, sources: Sequence[Source]) -> None:
-    """Writes new task configs for all sources, and the current offsets again for one. The leader must fence earlier
-    tasks, whichever implementation the leader and the owners have."""
+    """Writes new task configs for all sources, and their current offsets again. The leader must fence earlier tasks and
+    remove the statuses of stopped ones, whichever implementation the leader and the owners have."""
     counts = [len(source.config_records("tasks-fencing")) for source in sources]
     for source, count in zip(sources, counts, strict=True):
         group.connect.ask("PATCH", f"/connectors/{source.name}/config", {"marked": str(count)})
     wait_until(
         lambda: all(len(s.config_records("tasks-fencing")) > n for s, n in zip(sources, counts, strict=True)), 60
     )
-    name = sources[0].name
-    group.wait_running([source.name for source in sources], 60)
-    group.connect.stop(name)
-    group.connect.ask("PATCH", f"/connectors/{name}/offsets", {"offsets": group.connect.offsets(name)})
-    assert sources[0].config_records("tasks-fencing")[-1] == {"task-count": 0}
-    group.connect.resume(name)
+    names = [source.name for source in sources]
+    group.wait_running(names, 60)
+    for name, source in zip(names, sources, strict=True):
+        group.connect.stop(name)
+        group.connect.ask("PATCH", f"/connectors/{name}/offsets", {"offsets": group.connect.offsets(name)})
+        assert source.config_records("tasks-fencing")[-1] == {"task-count": 0}
+        group.connect.resume(name)
 
 
 def has_more_counts(source: Source, than: int) -> bool:

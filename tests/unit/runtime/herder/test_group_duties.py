@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from runtime.herder.group.task_loads import TaskLoads
 from runtime.herder.group_duties import GroupDuties
 from runtime.kafka.errors import BrokerUnavailable
@@ -69,6 +71,20 @@ async def test_a_leader_removes_what_a_worker_reports_after_the_deletion() -> No
     late = b'{"state": "UNASSIGNED", "trace": null, "worker_id": "w:2", "generation": 1}'
     rig.herder.statuses.apply([LogRecord(b"status-task-gone-0", late, 0, 10, 0)])
     await rig.herder.until(lambda: not rig.herder.statuses.task_statuses("gone"))
+
+
+async def test_a_leader_removes_the_statuses_of_removed_tasks_whose_connector_apaches_worker_owns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rig = Rig()
+    await rig.herder.configs.put_connector("theirs", {"connector.class": "C", "name": "theirs"})
+    await rig.herder.configs.put_tasks("theirs", [{"n": "0"}])
+    await rig.take_over(deposed=False)
+    monkeypatch.setattr(rig.herder.group, "owned_by_apache", lambda: ["theirs"])
+    for task in (0, 1):
+        rig.herder.statuses.put_task(TaskId("theirs", task), StatusRecord(State.UNASSIGNED, None, "w:2", 1))
+    rig.duties.leading(True, ())
+    await rig.herder.until(lambda: list(rig.herder.statuses.task_statuses("theirs")) == [0])
 
 
 async def test_a_leader_tries_again_to_remove_remains_while_the_topics_cannot_be_read() -> None:

@@ -110,13 +110,13 @@ class Listener:
 
 
 class Rig:
-    def __init__(self, delay: float = 0.0) -> None:
+    def __init__(self, delay: float = 0.0, mixed: bool = False) -> None:
         self.herder = HerderRig()
         self.member, self.listener = ScriptedMember(), Listener()
         self.departures = Departures(self.herder.journal.documents)
         self.group = WorkerGroup(
             cast(GroupMember, self.member),
-            GroupSettings(URL, "test", 2, delay),
+            GroupSettings(URL, "test", 2, delay, mixed=mixed),
             self.herder.configs,
             self.herder.statuses,
             ViewSources(self.departures, states=lambda: self.states),
@@ -134,10 +134,10 @@ class Rig:
             raise concurrent.futures.TimeoutError
         return view.result(30)
 
-    async def join(self) -> None:
+    async def join(self, others: Mapping[str, WorkerMetadata] = {}) -> None:
         joining = asyncio.create_task(self.group.join(self.listener))
         await until(lambda: hasattr(self.member, "events"))
-        await self.member.rebalance()
+        await self.member.rebalance(others)
         await joining
         self.group.slots_up()
 
@@ -378,6 +378,14 @@ async def test_a_task_runs_elsewhere_until_its_worker_has_stopped_it() -> None:
     assert rig.group.runs_elsewhere("w:2", "removed", 0)
     await rig.rebalance_with(rig.other())
     await until(lambda: not rig.group.runs_elsewhere("w:2", "removed", 0))
+
+
+async def test_connectors_of_apaches_workers_are_known() -> None:
+    rig = Rig(mixed=True)
+    await rig.herder.create("a")
+    held = Assignment("me", URL, 0, {"a": (CONNECTOR,)})
+    await rig.join({"you": WorkerMetadata(OTHER, rig.herder.configs.offset, held)})
+    await until(lambda: rig.group.owned_by_apache() == ["a"])
 
 
 async def test_a_worker_that_ends_notices_that_the_others_end_too_when_it_has_read_their_metadata() -> None:
