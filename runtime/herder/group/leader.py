@@ -74,7 +74,9 @@ def lead(leader_id: str, members: Mapping[str, WorkerMetadata], view: GroupView)
         for name in members
     }
     workers = [
-        _info(name, metadata, view, _units_after(situation.running[name], decision, name), decision.revoked.get(name))
+        _info(
+            name, metadata, view, _units_after(situation.running[name], decision, name), decision.revoked.get(name, ())
+        )
         for name, metadata in members.items()
     ]
     until = dict.fromkeys(decision.waiting, situation.now + (decision.next_rebalance or 0.0))
@@ -172,9 +174,9 @@ def _state(metadata: WorkerMetadata, view: GroupView) -> WorkerState:
 
 
 def _info(
-    name: str, metadata: WorkerMetadata, view: GroupView, units: frozenset[Unit], revoked: Iterable[Unit] | None = None
+    name: str, metadata: WorkerMetadata, view: GroupView, units: frozenset[Unit], revoked: Iterable[Unit] = ()
 ) -> GroupWorkerInfo:
-    details, state, stopping = metadata.details, _state(metadata, view), frozenset(revoked or ())
+    details, state, stopping = metadata.details, _state(metadata, view), frozenset(revoked)
     if details is None:
         return GroupWorkerInfo(
             worker_id(metadata.url), metadata.url, name, units, "connect", state=state, stopping=stopping

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PosixPath
 from types import SimpleNamespace
 from typing import Any
 
@@ -54,7 +54,7 @@ class DiskFiles:
         return True
 
 
-class DiskPath(type(Path())):  # type: ignore[misc]
+class DiskPath(PosixPath):
     """A Path of Hadoop."""
 
     def getFileSystem(self, files: DiskFiles) -> DiskFiles:
