@@ -22,6 +22,7 @@ import pytest
 from runtime.api.errors import ConnectError
 from runtime.config.secret_values import Secrets
 from runtime.engine.driver.session.server import SessionCaller, SessionServer
+from runtime.engine.driver.session_starter import listen
 from runtime.engine.protocol.channel import encode
 from runtime.engine.protocol.checks import check_from_slot
 from runtime.engine.protocol.messages import VERSION
@@ -201,7 +202,8 @@ def session(tmp_path: Path) -> socket.socket:
             """Nothing is kept."""
 
     path = tmp_path / "session.sock"
-    SessionServer(path, tmp_path, Service(), 1, descends=lambda pid, ancestor: True).start()
+    listener = listen(path, tmp_path / "link.sock")
+    SessionServer(listener, os.getpid(), tmp_path, Service(), 1, descends=lambda pid, ancestor: True).start()
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(30)
     connection.connect(str(path))

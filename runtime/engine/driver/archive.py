@@ -13,7 +13,7 @@ import shutil
 from pathlib import Path
 
 from runtime.engine.driver.class_path import spark_jars
-from runtime.engine.driver.jvm import LOCAL_JAVA_OPTIONS, find_java
+from runtime.engine.driver.jvm import SLOTS_JAVA_OPTIONS, find_java
 from runtime.system.cache import cache_folder
 
 MAX_ARCHIVES = 3  # archives of 70 MB each: one per installation of Spark in use
@@ -26,7 +26,7 @@ def archive_path() -> Path | None:
     if java is None:
         return None
     java_stat = java.stat()
-    key = (str(java), java_stat.st_size, java_stat.st_mtime_ns, spark_jars(), LOCAL_JAVA_OPTIONS)
+    key = (str(java), java_stat.st_size, java_stat.st_mtime_ns, spark_jars(), SLOTS_JAVA_OPTIONS)
     digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
     return cache_folder() / "cds" / f"spark-{digest}.jsa"
 

@@ -35,14 +35,11 @@ from runtime.engine.driver.cluster import (
 )
 from runtime.engine.driver.daemon import PRELOAD
 from runtime.engine.driver.executor_profiles import executor_sizes
-from runtime.engine.driver.gateway import LocalJvm, is_direct, name_unknown_user, submitted, without_numpy_converters
 from runtime.engine.driver.guard import Guard
-from runtime.engine.driver.jvm import environment, find_java, java_options, spark_properties, write_log_settings
-from runtime.engine.driver.session.operations import SessionOperations
-from runtime.engine.driver.session.record_query.service import RecordQueries
-from runtime.engine.driver.session.server import SessionServer
-from runtime.engine.driver.session.source.streams import SourceStreams
-from runtime.engine.driver.session.spark_session import SharedSession
+from runtime.engine.driver.jvm import SLOTS_JAVA_OPTIONS, environment, find_java
+from runtime.engine.driver.session_process import serve_session
+from runtime.engine.driver.session_starter import SessionStarter, listen
+from runtime.engine.driver.spark_start import start_spark
 from runtime.engine.protocol.messages import FromDriver, SlotsMessage
 from runtime.engine.protocol.settings import DriverSettings, SlotSettings, session_link, session_socket
 from runtime.engine.slot.slot import serve
@@ -56,7 +53,6 @@ SHORT_LIFE = 5.0  # seconds; a slot that ends sooner is started again only after
 MAX_PAUSE = 10.0
 MAX_REASON = 8000
 DIED, CANCELLED = "Python worker exited unexpectedly", "cancelled part of cancelled job group"  # in Spark's errors
-SESSION_THREADS = 4  # requests of Spark connectors that run at the same time
 NO_JAVA = (
     "Java was not found. Spark needs Java 17 or newer: install it (Debian: openjdk-17-jre-headless) or set JAVA_HOME"
 )
@@ -74,6 +70,7 @@ class Driver:
         self._lock = threading.Lock()
         self._gateway: Any = None
         self._context: Any = None
+        self._conf: dict[str, str] = {}  # the operator's properties, with the jars of packages
         self._cluster: ClusterJobs | None = None  # None in local mode
         self._slots = threading.Lock()  # guards the next three attributes
         self._wanted = set(settings.slots)
@@ -107,43 +104,28 @@ class Driver:
             self._log("ERROR", NO_JAVA)
             self.leave()
         assert java is not None
-        os.environ.update(environment(self._settings.conf, self._settings.local))
-        settings = self._settings
+        settings, folder = self._settings, Path(self._settings.folder)
+        os.environ.update(environment(settings.conf, settings.local))
         if settings.local:
             os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
             os.environ[PRELOAD] = settings.runner.partition(":")[0]
             os.environ[SOCKET] = str(self._session_socket())
             os.environ[ROWS] = settings.folder
-        folder, conf = Path(settings.folder), self._conf()
-        properties = spark_properties(conf, settings.master, folder)
-        options = java_options(conf, settings.local, folder, self._archive_options())
-        write_log_settings(folder)
-        if is_direct(settings.conf, settings.local):
-            jvm = LocalJvm(java, folder, properties, options)
-            from pyspark import SparkConf, SparkContext  # while the JVM starts
+        self._conf = self._with_packages()
+        options = (*SLOTS_JAVA_OPTIONS, *self._archive_options())
+        return start_spark(java, self._conf, settings.master, folder, folder.parent, options, self._launched)
 
-            self._gateway = jvm.connect()
-            without_numpy_converters()
-            spark = SparkConf(_jvm=self._gateway.jvm).setAll(list(properties.items()))
-        else:
-            from pyspark import SparkConf, SparkContext
-
-            self._gateway = submitted(folder, properties, options)
-            without_numpy_converters()
-            spark = SparkConf(_jvm=self._gateway.jvm)
-        name_unknown_user(self._gateway.jvm)
-        return SparkContext(gateway=self._gateway, conf=spark)
+    def _launched(self, gateway: Any) -> None:
+        self._gateway = gateway
 
     def _serve_session(self, context: Any) -> None:
-        session = SharedSession(context)
-        folder = Path(self._settings.folder)
-        streams = SourceStreams(session, folder, SESSION_THREADS)
-        operations = SessionOperations(session, streams, RecordQueries(session, folder))
-        SessionServer(self._session_socket(), folder, operations, SESSION_THREADS).start()
-        link = session_link(self._settings.socket)
-        made = folder / link.name
-        made.symlink_to(self._session_socket())
-        made.replace(link)
+        """Connectors on a cluster use the executors of its application; on this machine they have a JVM of their own,
+        whose end does not end the slots."""
+        listener = listen(self._session_socket(), session_link(self._settings.socket))
+        if self._settings.local:
+            SessionStarter(self._settings, self._conf, listener, self._log).start()
+        else:
+            serve_session(context, listener, self._settings.folder, self._worker)
 
     def _session_socket(self) -> Path:
         """Beside the slots' socket, since the path of a socket must be short."""
@@ -165,7 +147,7 @@ class Driver:
             return record_options(Path(self._settings.folder, "spark.jsa"))
         return use_options(archive_path()) if self._settings.archive else ()
 
-    def _conf(self) -> dict[str, str]:
+    def _with_packages(self) -> dict[str, str]:
         if packages := self._settings.conf.get(PACKAGES):
             self._log("INFO", f"Jars for Spark are taken from the cache or downloaded: {packages}")
         try:

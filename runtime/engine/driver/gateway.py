@@ -11,6 +11,7 @@ import os
 import pwd
 import re
 import shlex
+import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from typing import Any
 
 from runtime.engine.driver.class_path import class_path, spark_home
 from runtime.engine.driver.jvm import OPTIONS, write_properties
+from runtime.system.processes import die_with_parent
 
 _MAIN = "org.apache.spark.api.python.PythonGatewayServer"
 _POLL = 0.005  # seconds
@@ -75,7 +77,8 @@ class LocalJvm:
             *(str(java), "-cp", os.pathsep.join(map(str, class_path(properties)))),
             *(f"-Xmx{properties['spark.driver.memory']}", *own, *options, *_JAVA_OPTIONS, _MAIN),
         ]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+        end = die_with_parent(signal.SIGKILL)  # at once: another JVM may follow that continues its work
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, preexec_fn=end)
 
     def connect(self) -> Any:
         """The gateway to the JVM, once it listens. Raises OSError if it has ended."""

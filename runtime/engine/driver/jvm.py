@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from runtime.config.properties import dump
@@ -64,14 +64,22 @@ LOCAL_DEFAULTS = {
     "spark.shuffle.mapOutput.dispatcher.numThreads": "1",
 }
 
-# A fast start and little memory matter more than optimised code. By default the JVM would fill a hundred MB before its
-# first collection. The young generation grows with the old one, and so is small until the Spark session of connectors
-# starts.
-LOCAL_JAVA_OPTIONS = (
-    *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms24m"),
-    *("-XX:NewSize=4m", "-XX:NewRatio=4", TRIM_NATIVE_HEAP),
+_LOCAL_JAVA_OPTIONS = (
+    *("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms24m", TRIM_NATIVE_HEAP),
     *("-XX:+IgnoreUnrecognizedVMOptions", *SHARED_PAGES),
 )
+
+SLOTS_JAVA_OPTIONS = (*_LOCAL_JAVA_OPTIONS, "-XX:TieredStopAtLevel=1", "-XX:NewSize=4m", "-XX:NewRatio=4")
+"""Of a JVM that only keeps slots: a fast start and little memory matter more than optimised code. By default it would
+fill a hundred MB before its first collection."""
+
+SESSION_JAVA_OPTIONS = (
+    *_LOCAL_JAVA_OPTIONS,
+    *("-XX:Tier3DelayOn=0", "-XX:Tier4InvocationThreshold=50000", "-XX:Tier4MinInvocationThreshold=20000"),
+    *("-XX:Tier4CompileThreshold=100000", "-XX:Tier4BackEdgeThreshold=400000", "-XX:NewSize=64m"),
+)
+"""Of a JVM that computes: the optimising compiler, which would need seconds for code that runs less often, and room for
+the objects of a batch's rows, which live short."""
 
 LOG4J = """\
 status = error
@@ -108,18 +116,18 @@ def find_java() -> Path | None:
     return Path(java).resolve() if java else None
 
 
-def java_options(conf: Mapping[str, str], local: bool, folder: Path, archive_options: tuple[str, ...]) -> list[str]:
-    """Options of the JVM; the operator's last."""
+def java_options(conf: Mapping[str, str], local: bool, folder: Path, own: Sequence[str]) -> list[str]:
+    """Options of the JVM; the operator's last. `own`: those of a local one."""
     options = [f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}"]
     if local:
         crash = f"-XX:ErrorFile={folder / 'crash.log'}"
-        options += [*LOCAL_JAVA_OPTIONS, f"-Djava.io.tmpdir={folder}", crash, *archive_options]
+        options += [f"-Djava.io.tmpdir={folder}", crash, *own]
     return [*options, *shlex.split(conf.get(OPTIONS, ""))]
 
 
-def spark_properties(conf: Mapping[str, str], master: str, folder: Path) -> dict[str, str]:
+def spark_properties(conf: Mapping[str, str], master: str, folder: Path, sockets: Path) -> dict[str, str]:
     """Spark's properties without the JVM's options: defaults, overridden by the operator's, overridden by required
-    ones. `folder` is the driver's, in that of the worker, which has the sockets, since their paths must be short."""
+    ones. `folder` is that of the JVM; `sockets` has a short path, as the paths of sockets must be short."""
     local = is_local(master)
     return {
         **DEFAULTS,
@@ -127,7 +135,7 @@ def spark_properties(conf: Mapping[str, str], master: str, folder: Path) -> dict
         **(KUBERNETES_DEFAULTS if master.startswith("k8s://") else {}),
         **{key: value for key, value in conf.items() if key != OPTIONS},
         **FORCED,
-        **(LOCAL_FORCED | {"spark.python.unix.domain.socket.dir": str(folder.parent)} if local else {}),
+        **(LOCAL_FORCED | {"spark.python.unix.domain.socket.dir": str(sockets)} if local else {}),
         "spark.master": master,
     }
 

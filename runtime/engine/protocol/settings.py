@@ -14,6 +14,7 @@ from runtime.engine.protocol.remote import RemoteAccess
 
 MAX_DEFAULT_SLOTS = 8
 MAX_EXTRA_SLOTS = 32  # each is a process of about 40 MB
+_SESSION_CORES = 8  # of Spark, at least
 DEFAULT_JAVA_HEAP = 256
 """MB of heap of a task host JVM."""
 
@@ -112,6 +113,12 @@ class DriverSettings:
     def local(self) -> bool:
         """Whether slots run on this machine, in Spark's local mode."""
         return is_local(self.master)
+
+    @property
+    def session_master(self) -> str:
+        """Spark's master for the session of connectors on this machine. Jobs of several connectors run at the same
+        time, and a reader that waits for records holds a core of Spark."""
+        return self.conf.get("spark.master", f"local[{max(2 * default_slots(), _SESSION_CORES)}]")
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> DriverSettings:

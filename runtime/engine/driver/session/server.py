@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import select
 import socket
 import threading
 import time
@@ -62,36 +63,40 @@ MAX_CONNECTIONS = 2_048
 """The most connections at a time, each of which has a thread."""
 
 _CHUNK = 1 << 20
+_IDLE_CHECKS = 10  # in the time after which an unused session ends
 
 
 class SessionServer:
-    """Serves the tasks of the slots that descend from this process, and the other processes of its worker."""
+    """Serves a worker and the processes that descend from it: its slots, and those that check configurations."""
 
     def __init__(
-        self, path: Path, folder: Path, service: SessionService, threads: int,
+        self, listener: socket.socket, worker: int, folder: Path, service: SessionService, threads: int,
         descends: Callable[[int, int], bool] = is_below, accept_retry: float = 0.5,
-        most: int = MAX_CONNECTIONS,
+        most: int = MAX_CONNECTIONS, idle_end: float | None = None,
     ) -> None:  # fmt: skip
-        """`folder` has the files of rows. `descends`: whether a process is a descendant of another. `accept_retry`:
-        seconds after which accept() is tried again. `most`: connections at a time; further ones are closed."""
-        self._room = threading.BoundedSemaphore(most)
+        """`worker`: its pid; it connects for slots on other machines. `folder` has the files of rows. `descends`:
+        whether a process is a descendant of another. `accept_retry`: seconds after which accept() is tried again.
+        `most`: connections at a time; further ones are closed. `idle_end`: seconds without a connection after which
+        `idle` is set, and further connections are left to another process that has the listener."""
+        self.idle = threading.Event()
+        self._most = most
         self._refusals = LimitedWarnings(_log, time.monotonic)
         self._descends, self._accept_retry = descends, accept_retry
-        self._path, self._folder, self._service = path, folder, service
-        self._worker = os.getppid()  # connects for slots on other machines
+        self._listener, self._worker = listener, worker
+        self._folder, self._service = folder, service
+        self._idle_end = idle_end
+        self._lock = threading.Lock()  # guards the next three attributes
+        self._connections = self._working = 0  # how many there are, and how many requests are being executed
+        self._used = time.monotonic()  # when the last of them ended
         self._pool = ThreadPoolExecutor(threads, "session")
 
     def start(self) -> None:
-        """Listen on the socket, in a thread."""
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(str(self._path))
-        self._path.chmod(0o600)
-        listener.listen(64)
-        threading.Thread(target=self._accept, args=(listener,), name="session-server", daemon=True).start()
+        """Accept connections, in a thread."""
+        threading.Thread(target=self._accept, args=(self._listener,), name="session-server", daemon=True).start()
 
     def _accept(self, listener: socket.socket) -> None:
         number = 0
-        while True:
+        while self._wait_for_connection(listener):
             try:
                 connection, _ = listener.accept()
             except OSError as error:  # no free file descriptors; the client waits in the queue
@@ -104,19 +109,51 @@ class SessionServer:
             except OSError:  # the client has closed it
                 connection.close()
                 continue
-            if uid != os.getuid() or not self._is_ours(pid):
+            if uid != os.getuid() or not (pid == self._worker or self._descends(pid, self._worker)):
                 connection.close()
                 continue
-            if not self._room.acquire(blocking=False):
+            if not self._enter():
                 self._refusals.warn("A connection to the Spark session is closed: there are too many of them")
                 connection.close()
                 continue
             name = f"headrace-task-{number}"
             threading.Thread(target=self._serve, args=(connection, name), name=name, daemon=True).start()
 
-    def _is_ours(self, pid: int) -> bool:
-        """Whether a process is the worker, a slot, or one that checks or previews configurations."""
-        return pid == self._worker or self._descends(pid, os.getpid()) or self._descends(pid, self._worker)
+    def _wait_for_connection(self, listener: socket.socket) -> bool:
+        """False if none has come for too long."""
+        if self._idle_end is None:
+            return True
+        while not select.select([listener], (), (), self._idle_end / _IDLE_CHECKS)[0]:
+            with self._lock:
+                unused = not self._connections and not self._working
+                if unused and time.monotonic() - self._used > self._idle_end:
+                    self.idle.set()
+                    return False
+        return True
+
+    def _enter(self) -> bool:
+        """Whether there is room for another connection."""
+        with self._lock:
+            has_room = self._connections < self._most
+            self._connections += has_room
+            return has_room
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._connections -= 1
+            self._used = time.monotonic()
+
+    def _start_work(self, caller: SessionCaller, request: Request) -> Future[Any]:
+        with self._lock:
+            self._working += 1
+        work = self._pool.submit(_outcome, lambda: self._service.execute(caller, request))
+        work.add_done_callback(lambda _: self._end_work())
+        return work
+
+    def _end_work(self) -> None:
+        with self._lock:
+            self._working -= 1
+            self._used = time.monotonic()
 
     def _serve(self, connection: socket.socket, name: str) -> None:
         try:
@@ -125,7 +162,7 @@ class SessionServer:
         except (frames.FrameError, AttributeError, KeyError, TypeError) as error:  # slots elsewhere send anything
             _log.error("A connection to the Spark session is closed, since it has sent an invalid request: %s", error)
         finally:
-            self._room.release()
+            self._leave()
             self._service.release(name)
 
     def _serve_requests(self, connection: socket.socket, stream: BinaryIO, name: str) -> None:
@@ -163,7 +200,7 @@ class SessionServer:
 
     def _respond(self, caller: SessionCaller, request: Request) -> dict[str, Any] | None:
         """The response; None if the task no longer exists."""
-        work = self._pool.submit(_outcome, lambda: self._service.execute(caller, request))
+        work = self._start_work(caller, request)
         if not self._watch(caller, work, request):
             return None
         outcome = work.result()

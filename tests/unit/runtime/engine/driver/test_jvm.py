@@ -23,7 +23,7 @@ def test_the_operators_properties_override_defaults_but_not_required_ones(tmp_pa
         "spark.speculation": "true",
         "spark.driver.extraJavaOptions": "-Dmine=1 '-Dtwo=a b'",
     }
-    properties = spark_properties(conf, "local[4]", tmp_path)
+    properties = spark_properties(conf, "local[4]", tmp_path, tmp_path)
     assert properties["spark.driver.memory"] == "2g"
     assert properties["spark.speculation"] == "false"
     options = java_options(conf, True, tmp_path, ("-XX:SharedArchiveFile=x",))
@@ -32,7 +32,7 @@ def test_the_operators_properties_override_defaults_but_not_required_ones(tmp_pa
 
 
 def test_options_of_this_machine_are_not_sent_to_a_cluster(tmp_path: Path) -> None:
-    properties = spark_properties({}, "spark://master:7077", tmp_path)
+    properties = spark_properties({}, "spark://master:7077", tmp_path, tmp_path)
     assert properties["spark.master"] == "spark://master:7077"
     assert not {"spark.driver.bindAddress", "spark.local.dir", "spark.python.daemon.module"} & properties.keys()
     assert len(java_options({}, False, tmp_path, ())) == 1, "the log configuration"
@@ -53,7 +53,7 @@ def test_a_resource_manager_gets_the_operators_properties_and_no_secret_of_the_w
         "spark.authenticate": "true",
         "spark.network.crypto.enabled": "true",
     }
-    properties = spark_properties(conf, master, tmp_path)
+    properties = spark_properties(conf, master, tmp_path, tmp_path)
     assert properties == {**properties, **conf, "spark.master": master, "spark.task.maxFailures": "1"}
     assert properties["spark.decommission.enabled"] == "true"
     assert environment(conf, local=False)["PYSPARK_PYTHON"] == "./environment/bin/python"
@@ -62,11 +62,11 @@ def test_a_resource_manager_gets_the_operators_properties_and_no_secret_of_the_w
 
 
 def test_a_pod_of_an_executor_is_the_only_object_that_a_worker_needs_on_kubernetes(tmp_path: Path) -> None:
-    on_kubernetes = spark_properties({}, "k8s://https://api:6443", tmp_path)
+    on_kubernetes = spark_properties({}, "k8s://https://api:6443", tmp_path, tmp_path)
     assert on_kubernetes["spark.kubernetes.executor.disableConfigMap"] == "true"
     own = {"spark.kubernetes.executor.disableConfigMap": "false"}
-    assert spark_properties(own, "k8s://https://api:6443", tmp_path).items() >= own.items()
-    assert not [key for key in spark_properties({}, "yarn", tmp_path) if key.startswith("spark.kubernetes.")]
+    assert spark_properties(own, "k8s://https://api:6443", tmp_path, tmp_path).items() >= own.items()
+    assert not [key for key in spark_properties({}, "yarn", tmp_path, tmp_path) if key.startswith("spark.kubernetes.")]
 
 
 @pytest.mark.parametrize(("master", "seconds"), [("local[2]", 90), ("yarn", 900), ("k8s://https://api:6443", 900)])

@@ -17,6 +17,7 @@ from runtime.connectors.spark.session_client import SessionClient, SparkRequestE
 from runtime.engine.driver.session import server
 from runtime.engine.driver.session.server import SessionCaller, SessionServer
 from runtime.engine.driver.session.staging import StartPosition, is_committed
+from runtime.engine.driver.session_starter import listen
 from tests.support.waiting import wait_until
 
 
@@ -38,13 +39,14 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Sess
     """A client of a server that executes requests with a function."""
 
     def is_this(pid: int, ancestor: int) -> bool:
-        return pid == ancestor == os.getpid()
+        return (pid, ancestor) == (os.getpid(), os.getppid())
 
     def start(operate: Any, cancel: Callable[[str], None] = lambda group: None, **options: Any) -> SessionClient:
         path = tmp_path / "session.sock"
         monkeypatch.setenv(session_client.SOCKET, str(path))
         monkeypatch.setenv(session_client.ROWS, str(path.parent))
-        SessionServer(path, path.parent, Service(operate, cancel), 2, **{"descends": is_this, **options}).start()
+        listener, service = listen(path, tmp_path / "link.sock"), Service(operate, cancel)
+        SessionServer(listener, os.getppid(), tmp_path, service, 2, **{"descends": is_this, **options}).start()
         return SessionClient("test")
 
     return start

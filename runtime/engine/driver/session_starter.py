@@ -1,0 +1,107 @@
+"""Starts the process of the Spark session when a task connects to it, and again after its end.
+
+The driver keeps the socket on which tasks connect: connections wait while a process starts, and nobody has to be told
+that the next one is another process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from runtime.engine.protocol.settings import DriverSettings
+from runtime.system import frames
+from runtime.system.processes import die_with_parent, folder_of_children
+from runtime.system.python_process import module_command
+
+_FOLDER = "session"
+_QUICK = 10.0  # seconds; a process that ends sooner is started again only after a pause
+_MAX_PAUSE = 10.0
+_REFUSAL = 1.0  # seconds for the request of a connection that is refused
+_BACKLOG = 128
+
+
+def listen(path: Path, link: Path) -> socket.socket:
+    """A socket at `path`, to which `link` leads from now on."""
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(path))
+    path.chmod(0o600)
+    listener.listen(_BACKLOG)
+    made = path.with_suffix(".link")
+    made.symlink_to(path)
+    made.replace(link)
+    return listener
+
+
+class SessionStarter:
+    """The processes of the session of one driver, one after another."""
+
+    def __init__(
+        self, settings: DriverSettings, conf: Mapping[str, str], listener: socket.socket,
+        log: Callable[[str, str], None],
+    ) -> None:  # fmt: skip
+        """`conf`: the properties of Spark. `log` gets the level and the text of messages."""
+        self._settings = replace(settings, conf=dict(conf), secret="")
+        self._listener, self._log = listener, log
+        self._folder = Path(settings.folder, _FOLDER)
+
+    def start(self) -> None:
+        """Wait for connections in a thread, whose end would be that of the process."""
+        threading.Thread(target=self._run, name="session", daemon=True).start()
+
+    def _run(self) -> None:
+        failures = 0
+        while True:
+            select.select([self._listener], (), ())
+            started = time.monotonic()
+            code = self._run_one()
+            failures = failures + 1 if code and time.monotonic() - started < _QUICK else 0
+            if code:
+                ended = f"The Spark session of connectors has ended with exit code {code}"
+                self._log("ERROR", f"{ended}; the next request of a connector starts it again")
+            if failures:
+                self._refuse_waiting(f"The Spark session could not be started (exit code {code}): see the worker's log")
+                time.sleep(min(0.5 * 2**failures, _MAX_PAUSE))
+
+    def _run_one(self) -> int:
+        """Run a process to its end; its exit code."""
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        settings = json.dumps({**asdict(self._settings), "folder": str(self._folder)})
+        descriptor = self._listener.fileno()
+        arguments = [str(descriptor), self._settings.folder, str(os.getppid())]
+        try:
+            process = subprocess.Popen(
+                module_command("runtime.engine.driver.session_process", *arguments), stdin=subprocess.PIPE,
+                pass_fds=[descriptor], preexec_fn=die_with_parent(signal.SIGKILL), cwd=folder_of_children(),
+            )  # fmt: skip
+        except OSError as error:
+            self._log("ERROR", f"The process of the Spark session could not be started: {error}")
+            return 1
+        with process:
+            assert process.stdin is not None
+            with contextlib.suppress(OSError):  # it has ended
+                process.stdin.write(settings.encode() + b"\n")
+                process.stdin.flush()
+            code = process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        return code
+
+    def _refuse_waiting(self, reason: str) -> None:
+        """Respond to the requests of waiting connections with an error, which tasks count and show."""
+        while select.select([self._listener], (), (), 0)[0]:
+            connection, _ = self._listener.accept()
+            connection.settimeout(_REFUSAL)
+            with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError, frames.FrameError):
+                frames.read(stream)
+                connection.sendall(frames.encode({"error": reason, "kind": "other"}))
