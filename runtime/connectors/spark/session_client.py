@@ -1,7 +1,8 @@
 """Requests of a task to the worker's Spark session.
 
-The session belongs to the driver; a slot is a Python worker without one. The driver names its socket in the environment
-of its slots; slots on other machines reach it through the worker, and send the files of their rows along.
+The session belongs to a process of the driver; a slot is a Python worker without one. The driver names the socket in
+the environment of its slots; slots on other machines reach it through the worker, and send the files of their rows
+along.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ class SparkRequestError(ConnectError):
 
 
 class SessionLostError(SparkRequestError):
-    """The connection to the session failed, usually because the driver has ended. It is unknown whether the request has
-    been executed."""
+    """The connection to the session failed, usually because its process has ended. It is unknown whether the request
+    has been executed."""
 
 
 class SessionConnection(Protocol):
@@ -127,7 +128,7 @@ class SessionClient:
 
     def send(self, make: Callable[[], Mapping[str, Any]]) -> Future[Any]:
         """The result of the request that `make` returns, which is called in the client's thread; SparkRequestError if
-        Spark cannot execute it or the driver has ended."""
+        Spark cannot execute it or the session has ended."""
         return self._pool.submit(lambda: self._exchange(make()))
 
     def close(self) -> None:
@@ -159,7 +160,7 @@ class SessionClient:
         response = frames.read(connection.stream)
         if response is None:
             self._disconnect()
-            raise SessionLostError("The driver has closed the connection to the Spark session")
+            raise SessionLostError("The Spark session has closed the connection")
         if (failure := response[0].get("error")) is not None:
             raise SparkRequestError(failure, response[0]["kind"])
         return response[0]["result"]

@@ -76,7 +76,7 @@ fill a hundred MB before its first collection."""
 SESSION_JAVA_OPTIONS = (
     *_LOCAL_JAVA_OPTIONS,
     *("-XX:Tier3DelayOn=0", "-XX:Tier4InvocationThreshold=50000", "-XX:Tier4MinInvocationThreshold=20000"),
-    *("-XX:Tier4CompileThreshold=100000", "-XX:Tier4BackEdgeThreshold=400000", "-XX:NewSize=64m"),
+    *("-XX:Tier4CompileThreshold=100000", "-XX:Tier4BackEdgeThreshold=400000", "-XX:NewSize=48m"),
 )
 """Of a JVM that computes: the optimising compiler, which would need seconds for code that runs less often, and room for
 the objects of a batch's rows, which live short."""

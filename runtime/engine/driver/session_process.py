@@ -82,7 +82,10 @@ def main() -> None:
     descriptor, rows, worker = sys.argv[1:]
     settings = DriverSettings.from_json(json.loads(sys.stdin.buffer.readline()))
     limit_files(settings.file_paths)
-    run(settings, socket.socket(fileno=int(descriptor)), rows, int(worker))
+    try:
+        run(settings, socket.socket(fileno=int(descriptor)), rows, int(worker))
+    except OSError as error:  # the JVM has told why
+        sys.exit(f"The Spark session has not started: {error}")
 
 
 if __name__ == "__main__":

@@ -275,8 +275,9 @@ def test_a_task_whose_session_has_ended_is_placed_again(operation: str) -> None:
         rig.write(ZERO)
         rig.task.committed(rig.pre_commit())
     assert rig.operations() == [operation]
-    rig.session.requests.pop()[1].set_exception(session_client.SessionLostError("The driver has closed the connection"))
-    with pytest.raises(TaskLostError, match="driver has closed"):
+    lost = session_client.SessionLostError("The Spark session has closed the connection")
+    rig.session.requests.pop()[1].set_exception(lost)
+    with pytest.raises(TaskLostError, match="session has closed"):
         rig.pass_time(0)
 
 

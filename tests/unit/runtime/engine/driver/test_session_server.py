@@ -220,3 +220,30 @@ def test_connections_beyond_the_limit_are_closed_until_there_is_room(
 
     wait_until(responds, 30)
     second.close()
+
+
+def test_an_unused_server_leaves_the_next_connection_to_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, started, may_end = tmp_path / "session.sock", threading.Event(), threading.Event()
+    monkeypatch.setenv(session_client.SOCKET, str(path))
+
+    def operate(caller: SessionCaller, request: Mapping[str, Any]) -> bool:
+        started.set()
+        return may_end.wait(30)
+
+    listener, service = listen(path, tmp_path / "link.sock"), Service(operate, lambda group: None)
+    first, second = (SessionServer(listener, os.getpid(), tmp_path, service, 2, idle_end=end) for end in (0.2, None))
+    first.start()
+    client = SessionClient("gone")
+    client.send(lambda: {"publish": "batch"})
+    assert started.wait(30)
+    client.close()
+    assert not first.idle.wait(3 * server.CHECK_INTERVAL), "a request is being completed"
+    may_end.set()
+    assert first.idle.wait(30)
+    client = SessionClient("next")
+    work = client.send(dict)
+    second.start()
+    assert work.result(30) is True
+    client.close()
