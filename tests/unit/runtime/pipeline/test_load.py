@@ -44,9 +44,9 @@ def test_a_class_that_has_gone_from_its_module_or_jar_since_the_task_was_planned
     config = {"value.converter": "com.example.Gone"}
     with pytest.raises(ConfigError, match=rf"configuration value\.converter: Class .* {_INSTALL} value\.converter"):
         load_converters(_spec(config, value_converter="runtime.api.converter:Gone"))
-    with pytest.raises(ConfigError, match=r"configuration value\.converter: .* loaded: com\.example\.Gone is missing\. "):
+    with pytest.raises(ConfigError, match=r"configuration value\.converter: .* loaded: com\.example\.Gone is missing"):
         load_converters(_spec(config, value_converter=f"{__name__}:GoneFromJar"))
-    with pytest.raises(ConnectError, match="^no license$"):
+    with pytest.raises(ConnectError, match="no license"):
         load_converters(_spec(config, value_converter=f"{__name__}:Unlicensed"))
 
 
