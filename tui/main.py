@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,6 +23,8 @@ _DIRECT = {verb: verb for verb in ("watch", "check", "backup", "restore")} | {"p
 def entry() -> NoReturn:
     """Runs `main` and exits without finalizing the interpreter, which would take a tenth of a script line's time. All
     resources have been released by then."""
+    # The default action is not enough: the kernel ignores SIGTERM for process 1 of a container.
+    signal.signal(signal.SIGTERM, lambda number, _: os._exit(128 + number))
     _in_utf8_mode()
     code = main()
     for stream in (sys.stdout, sys.stderr):
