@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import sys
 
 from runtime.main import main
@@ -13,6 +14,11 @@ _OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO)
 def entry() -> int:
     """Runs the command. A standard output that takes no more is one line on standard error, or none if its reader has
     closed it (`headrace plugin list | head -1`)."""
+    if sys.argv[1:2] == ["worker"]:
+        # Until the worker has its handlers. The kernel ignores SIGTERM for process 1 of a container without a handler;
+        # `headrace` has blocked the signal, so that it waits.
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     if sys.getfilesystemencoding() == "ascii" and os.environ.get("PYTHONUTF8") == "0":  # no file with other letters
         os.environ["PYTHONUTF8"] = "1"
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])

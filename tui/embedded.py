@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ def exec_runtime(words: Sequence[str]) -> NoReturn:
         check_installed()
     sys.stdout.flush()
     sys.stderr.flush()
+    if words[0] == "worker":  # which unblocks the signal when it has a handler
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     os.execv(sys.executable, _command(words))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,7 +11,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tui.errors import BROKEN_PIPE, FAILED, INTERRUPTED, HeadraceError, UsageError
+from tui.errors import BROKEN_PIPE, FAILED, INTERRUPTED, HeadraceError, UsageError, error_line
 from tui.options import USAGE_TEXT, cluster_options, leading_cluster_options, read_options
 
 RUNTIME_VERBS = ("worker", "embedded", "offsets", "plugin", "doctor", "migrate")
@@ -22,6 +23,8 @@ _DIRECT = {verb: verb for verb in ("watch", "check", "backup", "restore")} | {"p
 def entry() -> NoReturn:
     """Runs `main` and exits without finalizing the interpreter, which would take a tenth of a script line's time. All
     resources have been released by then."""
+    # The default action is not enough: the kernel ignores SIGTERM for process 1 of a container.
+    signal.signal(signal.SIGTERM, lambda number, _: os._exit(128 + number))
     _in_utf8_mode()
     code = main()
     for stream in (sys.stdout, sys.stderr):
@@ -41,7 +44,8 @@ def main() -> int:
     except HeadraceError as error:
         print(f"headrace: {error}", file=sys.stderr)
         if error.output:
-            print(error.output)
+            with suppress(OSError):  # standard output may be the error
+                print(error.output, flush=True)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -50,15 +54,21 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except OSError as error:
-        print(f"headrace: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        print(f"headrace: {_unexpected(error)}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except Exception as error:
         # A bug in Headrace: one line for scripts, the traceback on request.
         if os.environ.get("HEADRACE_TRACE"):
             raise
-        print(f"headrace: internal error: {error!r} (set HEADRACE_TRACE=1 for the traceback)", file=sys.stderr)
+        print(f"headrace: {_unexpected(error)}", file=sys.stderr)
         return FAILED
+
+
+def _unexpected(error: Exception) -> HeadraceError:
+    if isinstance(error, OSError):
+        return HeadraceError(f"{error.filename or 'standard output'}: {error.strerror}")
+    return HeadraceError(error_line(error), "set HEADRACE_TRACE=1 for the traceback")
 
 
 def _in_utf8_mode() -> None:
@@ -123,11 +133,16 @@ def _direct(verb: str, words: Sequence[str]) -> int:
     try:
         options, rest = cluster_options(words)
         return _script(options, (" ".join(map(_quoted, [verb, *rest])),))
-    except HeadraceError as error:
+    except BrokenPipeError:
+        raise
+    except Exception as error:
         from tui.commands.registry import find
 
-        find((_DIRECT[verb],))[0].adapt(error)
-        raise
+        reported = error if isinstance(error, HeadraceError) else _unexpected(error)
+        find((_DIRECT[verb],))[0].adapt(reported)
+        if reported is error or reported.exit_code == FAILED or os.environ.get("HEADRACE_TRACE"):
+            raise
+        raise reported from error
 
 
 def _quoted(word: str) -> str:

@@ -19,7 +19,7 @@ from runtime.logs.levels import apply
 from runtime.model.environment import Environment
 from runtime.plugins.activation import enter
 from runtime.plugins.catalog import PluginCatalog
-from runtime.plugins.java_plugins import JavaDiscovery
+from runtime.plugins.java_plugins import JavaDiscovery, is_worker_plugin
 from runtime.plugins.plugin_path import scan
 from runtime.plugins.registry import CONNECTORS, Plugin, PluginRegistry, PluginType
 from runtime.system.allowed_folders import limit_files
@@ -114,7 +114,7 @@ class HostCalls:
 
         plugin = self._registry.find(name, wanted=version)
         if plugin is None:
-            raise UnknownPluginError(f"Unknown plugin {name}.")
+            raise _without_definition(name, self._settings.plugin_path)
         if version is not None and (message := mismatch(plugin.cls, version, self._registry.versions(plugin.cls))):
             raise HostRequestError(message)
         return describe(plugin, self._registry.load_class(plugin))
@@ -224,3 +224,11 @@ def _fail(error: ConfigError) -> None:
 
 def _without_nulls(config: Config) -> dict[str, str]:
     return {key: value for key, value in config.items() if value is not None}
+
+
+def _without_definition(name: str, plugin_path: Sequence[str]) -> Exception:
+    """The error for a plugin of the worker itself, or for a name that no plugin has; in Apache's words."""
+    if is_worker_plugin(name, plugin_path):
+        types = "sink, source, converter, header_converter, transformation, predicate"
+        return HostRequestError(f"Invalid plugin class {name}. Valid types are {types}.")
+    return UnknownPluginError(f"Unknown plugin {name}.")

@@ -175,7 +175,7 @@ class EnvironmentHosts:
         registry = await self.registry()
         registered = registry.find(plugin, wanted=version)
         if registered is None:
-            raise UnknownPluginError(f"Unknown plugin {plugin}.")
+            return await self._base.describe(plugin, version)
         if version is not None and (message := mismatch(registered.cls, version, registry.versions(registered.cls))):
             raise HostRequestError(message)
         environment = environment_of([registered], registry)

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from runtime.api.errors import ConfigError
+from runtime.api.errors import ConfigError, ConnectError
 from runtime.java.target import is_java_target
 from runtime.model.task_spec import ConverterSpec
 from runtime.pipeline.chain.step import ChainStep
@@ -47,13 +47,31 @@ def _make(kind: str, key: str, name: str, spec: TaskSpec) -> Any:
         try:
             return _class(spec.targets[key], kind, spec)()
         except (ImportError, AttributeError) as error:
-            raise ConfigError(f"Class {name} cannot be loaded: {error}") from error
+            raise _unusable(kind, key, name, spec, f"Class {name} cannot be loaded: {error}.") from error
+        except ConnectError as error:
+            if error.java_name not in _MISSING_IN_JAVA:
+                raise
+            raise _unusable(kind, key, name, spec, f"Class {name} cannot be loaded: {error} is missing.") from error
     from runtime.plugins.registry import load
 
     try:
         return load(kind, name, spec.plugin_path)()
     except LookupError as error:
-        raise ConfigError(f"Class {name} could not be found.") from error
+        raise _unusable(kind, key, name, spec, f"Class {name} could not be found.") from error
+
+
+_MISSING_IN_JAVA = ("java.lang.ClassNotFoundException", "java.lang.NoClassDefFoundError")
+
+
+def _unusable(kind: str, key: str, name: str, spec: TaskSpec, reason: str) -> ConfigError:
+    """The error for a key with the class of a plugin that this worker does not have, with the remedy."""
+    from runtime.api.config.types import invalid
+    from runtime.definitions.messages import unknown_class_hint
+    from runtime.plugins.registry import PluginType, registry
+
+    hint = unknown_class_hint(name, PluginType(kind), registry(tuple(spec.plugin_path)))
+    remedy = hint or f" Install it into a folder of plugin.path on this worker, or correct {key}"
+    return invalid(key if key in spec.settings else f"{key} of the worker", name, reason + remedy)
 
 
 def load_converter(converter: ConverterSpec, is_key: bool, spec: TaskSpec) -> Converter:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from runtime.java.discovery.connect_api import OF_WORKER, SERVICES_ONLY, is_named
 from runtime.java.discovery.java_plugin import UNDEFINED, JavaPlugin
 from runtime.java.discovery.locations import class_path
 from runtime.java.discovery.scan import PluginDiscovery, scan
@@ -39,6 +40,13 @@ def java_plugins(folders: Sequence[str], discovery: JavaDiscovery = BY_DEFAULT) 
     MissingServiceEntryError."""
     plugins = scan(folders, PluginDiscovery(discovery.mode), _cache())
     return [replace(plugin, preferred=discovery.prefers(plugin.cls)) for plugin in _listed(plugins)]
+
+
+def is_worker_plugin(name: str, folders: Sequence[str]) -> bool:
+    """Whether this class name or alias is that of a config provider, a REST extension or a policy for client settings,
+    of Kafka or in the folders: plugins of the worker itself, whose definitions Connect does not show."""
+    in_jars = [(plugin.cls, kind) for plugin in scan(folders, cache=_cache()) for kind in plugin.types]
+    return any(kind in SERVICES_ONLY and is_named(cls, kind, name) for cls, kind in (*OF_WORKER.items(), *in_jars))
 
 
 def remember_versions(versions: Mapping[str, str | None]) -> None:

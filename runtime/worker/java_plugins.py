@@ -34,7 +34,7 @@ class WorkerJava:
         from runtime.java.discovery.java_plugin import JavaPluginType
         from runtime.java.plugins.worker_plugins import JavaConfigProvider
 
-        plugin = _find(props, cls, JavaPluginType.CONFIG_PROVIDER, "ConfigProvider")
+        plugin = _find(props, cls, JavaPluginType.CONFIG_PROVIDER)
         if plugin is None:
             return None
         provider = JavaConfigProvider(self._running(props), plugin, parameters)
@@ -48,7 +48,7 @@ class WorkerJava:
         suffix = "ConnectorClientConfigOverridePolicy"
         if cls.removeprefix(_OWN_POLICIES).removesuffix(suffix) in _OWN_NAMES:
             return None
-        plugin = _find(props, cls, JavaPluginType.OVERRIDE_POLICY, suffix)
+        plugin = _find(props, cls, JavaPluginType.OVERRIDE_POLICY)
         if plugin is None:
             return None
         policy = JavaClientPolicy(self._running(props), plugin, props)
@@ -88,16 +88,16 @@ def check_service_entries(folders: Sequence[str], discovery: str) -> None:
             raise ConfigError(str(error)) from None
 
 
-def _find(props: Mapping[str, str], name: str, kind: JavaPluginType, suffix: str) -> JavaClass | None:
+def _find(props: Mapping[str, str], name: str, kind: JavaPluginType) -> JavaClass | None:
     """The class of this name or alias, of the last location that has it."""
+    from runtime.java.discovery.connect_api import is_named
     from runtime.java.discovery.locations import class_path
     from runtime.java.discovery.scan import scan
     from runtime.java.host.host import JavaClass
     from runtime.system.cache import cache_folder
 
     for plugin in reversed(scan(_folders(props), cache=cache_folder() / "java-plugins")):
-        simple = plugin.cls.rpartition(".")[2]
-        if kind in plugin.types and name in (plugin.cls, simple, simple.removesuffix(suffix)):
+        if kind in plugin.types and is_named(plugin.cls, kind, name):
             return JavaClass(plugin.cls, str(plugin.location), [str(jar) for jar in class_path(Path(plugin.location))])
     return None
 

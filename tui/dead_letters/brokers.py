@@ -72,9 +72,10 @@ class DeadLetterTopic:
         return DeadLetterWindow(letters, page.starts, page.earliest, page.latest)
 
     def replay(self, letters: Sequence[DeadLetter], instead: str = "") -> list[SendResult]:
-        """Sends each record to its original topic and partition, without the headers about its failure, or to the topic
-        `instead` if the headers do not name one. The original order is kept, since a later record of a key may replace
-        an earlier one. Waits for all acknowledgements. Returns the results in the order of `letters`."""
+        """Sends each record to its original topic and partition with its original timestamp, without the headers about
+        its failure, or to the topic `instead` if the headers do not name one. The original order is kept, since a later
+        record of a key may replace an earlier one. Waits for all acknowledgements. Returns the results in the order of
+        `letters`."""
         settings = {
             **self._settings,
             "enable.idempotence": True,
@@ -102,6 +103,8 @@ class DeadLetterTopic:
             fields: dict[str, Any] = {"headers": letter.own_headers, "on_delivery": on_delivery}
             if partition is not None:
                 fields["partition"] = partition
+            if letter.own_timestamp is not None:
+                fields["timestamp"] = letter.own_timestamp
             try:
                 producer.produce(topic, letter.value, letter.key, **fields)
             except (KafkaException, BufferError) as error:

@@ -52,6 +52,12 @@ class DeadLetter(TopicRecord):
         return topic, int(partition), int(offset)
 
     @property
+    def own_timestamp(self) -> int | None:
+        """The original timestamp, which a dead letter keeps; None if there was none, or if the brokers have replaced
+        it."""
+        return None if self.is_append_time else self.timestamp or None
+
+    @property
     def error(self) -> str:
         """The root cause in a short form for a row: `JsonParseException: Unrecognized token 'x'`."""
         causes = [line for line in self.error_header("exception.stacktrace").split("\n") if line.startswith(_CAUSED)]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer, Message
 
 RESPONSE_TIMEOUT = 15.0  # seconds for a response from the brokers
+_LOG_APPEND_TIME = 2  # confluent_kafka.TIMESTAMP_LOG_APPEND_TIME
 GROUP = "headrace-console"  # required by the client, which never joins it
 
 
@@ -214,14 +215,16 @@ class _GrowingChunk:
 def record_of(message: Message) -> TopicRecord:
     """The record of a consumer's message."""
     headers: Any = message.headers() or ()
+    kind, timestamp = message.timestamp()
     return TopicRecord(
         topic=message.topic() or "",
         partition=message.partition() or 0,
         offset=message.offset() or 0,
-        timestamp=max(0, message.timestamp()[1]),
+        timestamp=max(0, timestamp),
         key=_bytes(message.key()),
         value=_bytes(message.value()),
         headers=tuple((str(name), _bytes(value)) for name, value in headers),
+        is_append_time=kind == _LOG_APPEND_TIME,
     )
 
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 
 class TopicRecord(NamedTuple):
-    """A record as it is stored; `timestamp` in milliseconds since 1970, 0 if it has none."""
+    """A record as it is stored; `timestamp` in milliseconds since 1970, 0 if it has none. `is_append_time`: the brokers
+    have replaced the record's own timestamp (LogAppendTime)."""
 
     topic: str
     partition: int
@@ -17,6 +18,7 @@ class TopicRecord(NamedTuple):
     key: bytes | None = None
     value: bytes | None = None
     headers: tuple[tuple[str, bytes | None], ...] = ()
+    is_append_time: bool = False
 
     @property
     def id(self) -> str:

@@ -10,19 +10,8 @@ from urllib.parse import quote, quote_plus
 from sqlalchemy.exc import DataError as SqlDataError
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-_RETRIABLE_STATES = (
-    "08",  # connection
-    "40",  # rolled back: serialization failure, deadlock
-    "53",  # too few resources: connections, disk space, memory
-    "57",  # an operator or a timeout has canceled the statement; the server shuts down or starts
-    "58000",  # system error
-    "58030",  # input or output error
-    "55006",  # object in use
-    "55P03",  # lock not available
-    "25P03",  # the session was ended: idle in a transaction for too long
-    "25P04",  # the session was ended: a transaction took too long
-    "25006",  # read-only: the server has become a standby
-)
+from runtime.connectors.sql_states import is_retriable
+
 _ROW_STATES = ("21000", "22", "23", "44")  # cardinality, data, constraint, check option
 _CHANGED_STATES = ("42P01", "42703")  # undefined table or column
 _MYSQL_DRIVERS = frozenset({"pymysql", "MySQLdb", "mysql", "mariadb"})
@@ -71,7 +60,7 @@ def fault_of(error: BaseException) -> Fault:
 
 
 def _of_state(state: str) -> Fault:
-    if state.startswith(_RETRIABLE_STATES):
+    if is_retriable(state):
         return Fault.RETRIABLE
     if state.startswith(_ROW_STATES):
         return Fault.ROW

@@ -171,7 +171,7 @@ def source_keys(tables: Recommender, columns: Recommender, choices: Recommender)
                  "the first that is not null counts.", width=Width.MEDIUM, display_name="Timestamp columns",
                  recommender=columns),
             ConfigKey(INITIAL, whole, None, low, "Where a source without committed offsets starts in modes with "
-                 "timestamps: milliseconds since 1970, or -1 for the current time. By default all rows are read.",
+                 "timestamps: milliseconds since 1970, or -1 for the database's time. By default all rows are read.",
                  width=Width.MEDIUM, display_name="First timestamp (ms)", recommender=columns),
             ConfigKey(DELAY, whole, 0, high, "Milliseconds for which a row is left unread after its timestamp, so that "
                  "transactions with earlier timestamps can commit.", at_least(0), width=Width.SHORT,

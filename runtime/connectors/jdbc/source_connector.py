@@ -50,7 +50,8 @@ class JdbcSourceTask(SourceTask):
         from runtime.connectors.jdbc.source.task import SourceReads, decoded
 
         settings = SourceSettings.of(config, JdbcSourceConnector.config_def)
-        self._reads = SourceReads(settings, decoded(config.get(TASK_TABLES, "[]")), self.context.offsets.offset)
+        tables = decoded(config.get(TASK_TABLES, "[]"))
+        self._reads = SourceReads(settings, tables, self.context.offsets.offset, self.context.add_offsets)
 
     def poll(self) -> Sequence[SourceRecord] | None:
         assert self._reads is not None

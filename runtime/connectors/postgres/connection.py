@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.config.types import Password
 from runtime.api.errors import ConfigError, ConnectError, RetriableError
+from runtime.connectors.sql_states import is_retriable
 from runtime.system.allowed_folders import OutsideError, allowed_folders
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ _SESSION = (
     "-c lc_monetary=C -c idle_in_transaction_session_timeout=0"
 )
 """Settings with which the texts of values have one form, in both kinds of connections."""
-
-_RETRIABLE = ("08", "40", "53", "57P", "55P03", "25006")
-_IN_USE = "55006"  # of a slot that another connection reads
 
 
 HOST = "database.hostname"
@@ -109,7 +107,7 @@ _REFUSALS = ("authentication failed", "pg_hba.conf", "does not exist", "must be 
 def may_pass(text: str, state: str | None) -> bool:
     """Whether the same action may succeed later. Errors of a connection attempt have no SQLSTATE (None)."""
     if state is not None:
-        return state.startswith(_RETRIABLE) or state == _IN_USE
+        return is_retriable(state)
     return not any(part in text for part in _REFUSALS)
 
 

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from runtime.api.config.definition import ConfigDef, ConfigKey, ConfigType, Importance
+from runtime.api.config.types import invalid
 from runtime.api.config.validators import Validator
 from runtime.api.errors import ConfigError, DataError
 from runtime.config.stores.key_stores import load_keys, own_keys, trusted
@@ -82,6 +83,15 @@ def optional(name: str, type_: ConfigType, default: Any, doc: str, validator: Va
     return ConfigKey(name, type_, default, Importance.LOW, doc, validator)
 
 
+_NOT_STRICT = "Only false: each value is checked, not the schema as a whole."
+
+
+def _false(name: str, value: Any) -> None:
+    if value:
+        checked = "each value is checked against the schema in the registry, not the schema as a whole"
+        raise invalid(name, value, f"{checked}; remove {name}, or set it to false")
+
+
 def registry_options(url: Validator, *own: ConfigKey) -> ConfigDef:
     """The definition of a converter: the options of a registry, and its own. `url`: the validator of the URLs."""
     kinds = ConfigType
@@ -101,6 +111,10 @@ def registry_options(url: Validator, *own: ConfigKey) -> ConfigDef:
             kinds.INT,
             -1,
             "Id of the schema to write with if auto.register.schemas is false; -1: none.",
+        ),
+        *(
+            optional(f"{kind}.compatibility.strict", kinds.BOOLEAN, False, _NOT_STRICT, _false)
+            for kind in ("latest", "id")
         ),
         *(
             option

@@ -33,6 +33,14 @@ SERVICES_ONLY = (JavaPluginType.CONFIG_PROVIDER, JavaPluginType.REST_EXTENSION, 
 _TRANSFORMATIONS = [name for name, _ in TRANSFORMATIONS if name.startswith(_C)]
 _CONVERTERS = (BASES[JavaPluginType.CONVERTER], BASES[JavaPluginType.HEADER_CONVERTER], VERSIONED)
 
+OF_WORKER: dict[str, JavaPluginType] = {
+    **{f"{_C}connector.policy.{name}ConnectorClientConfigOverridePolicy": JavaPluginType.OVERRIDE_POLICY
+       for name in ("All", "Allowlist", "None", "Principal")},
+    **{f"{_K}common.config.provider.{name}ConfigProvider": JavaPluginType.CONFIG_PROVIDER
+       for name in ("Directory", "EnvVar", "File")},
+}  # fmt: skip
+"""Kafka's own plugins of the worker itself."""
+
 SUPER_TYPES: dict[str, tuple[str, ...]] = {
     **{base: (VERSIONED,) for kind, base in BASES.items() if kind is not JavaPluginType.CONFIG_PROVIDER},
     **{f"{_C}converters.{name}Converter": _CONVERTERS
@@ -43,16 +51,21 @@ SUPER_TYPES: dict[str, tuple[str, ...]] = {
     **{name.partition("$")[0]: (BASES[JavaPluginType.TRANSFORMATION], VERSIONED) for name in _TRANSFORMATIONS},
     **dict.fromkeys(_TRANSFORMATIONS, (BASES[JavaPluginType.TRANSFORMATION], VERSIONED)),
     **{name: (BASES[JavaPluginType.PREDICATE], VERSIONED) for name, _ in PREDICATES},
-    **{f"{_C}connector.policy.{name}ConnectorClientConfigOverridePolicy": (BASES[JavaPluginType.OVERRIDE_POLICY],)
-       for name in ("Abstract", "All", "Allowlist", "None", "Principal")},
-    **{f"{_K}common.config.provider.{name}ConfigProvider": (BASES[JavaPluginType.CONFIG_PROVIDER],)
-       for name in ("Directory", "EnvVar", "File")},
+    f"{_C}connector.policy.AbstractConnectorClientConfigOverridePolicy": (BASES[JavaPluginType.OVERRIDE_POLICY],),
+    **{name: (BASES[kind],) for name, kind in OF_WORKER.items()},
 }  # fmt: skip
 """The super types of classes of Connect that plugins extend."""
 
 KAFKA_PLUGINS = frozenset(name for name, parents in SUPER_TYPES.items() if name not in BASES.values()
                           and VERSIONED in parents)  # fmt: skip
 """Plugins of Kafka itself; their version is Kafka's."""
+
+
+def is_named(cls: str, kind: JavaPluginType, name: str) -> bool:
+    """Whether a name is that of a class, or its alias as a plugin of this type: without its package, and also without
+    the name of the type at its end."""
+    simple = cls.rpartition(".")[2]
+    return name in (cls, simple, simple.removesuffix(BASES[kind].rpartition(".")[2]))
 
 
 def is_provided(name: str) -> bool:

@@ -61,10 +61,10 @@ class Database:
         query = f"SELECT confirmed_flush_lsn - '0/0' FROM pg_replication_slots WHERE slot_name = '{self.slot}'"
         return int(self.execute(query)[0][0])
 
-    def cut_off(self) -> None:
-        """Ends the connections of the task to the server."""
+    def cut_off(self, function: str = "pg_terminate_backend") -> None:
+        """Ends the connections of the task to the server, or their statements with `pg_cancel_backend`."""
         self.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            f"SELECT {function}(pid) FROM pg_stat_activity "
             f"WHERE datname = '{self.name}' AND application_name = 'headrace-cdc'"
         )
 

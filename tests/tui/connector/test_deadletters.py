@@ -178,6 +178,20 @@ def test_a_replay_does_not_create_a_topic_that_was_deleted(broker: KafkaBroker) 
     assert names["topic"] not in AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=30).topics
 
 
+@pytest.mark.parametrize("kind", ["CreateTime", "LogAppendTime"])
+def test_a_replayed_record_keeps_its_timestamp_if_it_is_known(broker: KafkaBroker, kind: str) -> None:
+    topic, dead, settings = broker.create_topic(), broker.create_topic(message_timestamp_type=kind), broker.bootstrap
+    names = {"topic": topic, "partition": "0", "offset": "7"}
+    headers = [(PREFIX + name, text.encode()) for name, text in names.items()]
+    with broker.writing() as write:
+        write(dead, b"x", timestamp=1_600_000_000_000, headers=headers)
+    letters = DeadLetterTopic(dead, {"bootstrap.servers": settings})
+    (result,) = letters.replay(letters.newest(1).letters)
+    assert result.where == f"{topic}-0@0"
+    (replayed,) = DeadLetterTopic(topic, {"bootstrap.servers": settings}).newest(1).letters
+    assert (replayed.timestamp == 1_600_000_000_000) is (kind == "CreateTime")
+
+
 async def test_missing_settings_are_reported(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "RESPONSE_TIMEOUT", 1.0)
     plain = cluster.source()

@@ -15,6 +15,7 @@ from tui.cluster.snapshot import Diff, LinkState, Notice
 from tui.screens.home import updates
 from tui.screens.home.base import StatusText
 from tui.screens.services.operations import Operations
+from tui.widgets.tabs import Tabs
 
 
 def status(seen: Console) -> tuple[str, str]:
@@ -109,12 +110,16 @@ async def test_a_refusal_belongs_to_the_page_on_which_it_arose() -> None:
             lambda: seen.home.controller.typed("stop one --unknown"),
             lambda: seen.home.view.services.may_change("altering offsets"),
         ):
-            for leave in ("enter", "2", "escape"):
+            for leave in ("enter", "2", "click", "escape"):
                 refuse()
                 assert status(seen)[1] == "bad"
                 update(seen, connector("one"), connector("two"))
                 assert status(seen)[1] == "bad", "a new snapshot does not clear it"
-                await seen.press(leave)
+                if leave == "click":
+                    await seen.pilot.click(Tabs, offset=(1, 0))
+                    await seen.until(lambda: seen.home.view.page == "overview")
+                else:
+                    await seen.press(leave)
                 assert status(seen) == ("", ""), leave
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pexpect
 import pytest
@@ -122,6 +123,33 @@ def test_the_cluster_may_come_first(run: Run, words: tuple[str, ...]) -> None:
 def test_a_check_that_is_invalid_is_unknown_on_standard_output(run: Run, words: tuple[str, ...]) -> None:
     done = run(*words)
     assert done.returncode == 3 and done.stdout.startswith("HEADRACE UNKNOWN - ")
+
+
+@pytest.mark.parametrize("words", ["check", "-c check"])
+def test_a_check_with_an_internal_error_is_unknown(words: str, tmp_path: Path) -> None:
+    code = (
+        "import sys; from tui import main; from tui.watch.observing import Observer; Observer.observe = None;"
+        f"sys.argv = ['headrace', 'http://127.0.0.1:1', *{words.split(' ')!r}]; sys.exit(main.main())"
+    )
+    done = _python(code, tmp_path)
+    assert (done.returncode, done.stdout.count("\n")) == (3, 1)
+    assert done.stdout.startswith("HEADRACE UNKNOWN - internal error: TypeError(")
+    traced = _python(code, tmp_path, HEADRACE_TRACE="1")
+    assert traced.stderr.startswith("Traceback") and not traced.stdout
+
+
+def test_a_check_that_cannot_print_is_unknown(tmp_path: Path) -> None:
+    code = "import sys; from tui import main; sys.argv = ['headrace', 'check', 'http://127.0.0.1:1']; main.entry()"
+    with Path("/dev/full").open("w") as full:
+        done = _python(code, tmp_path, stdout=full)
+    assert (done.returncode, done.stderr) == (3, "headrace: standard output: No space left on device\n")
+
+
+def _python(code: str, folder: Path, stdout: Any = subprocess.PIPE, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "XDG_CONFIG_HOME": str(folder), **environ},
+        stdout=stdout, stderr=subprocess.PIPE, text=True, check=False, timeout=TIMEOUT,
+    )  # fmt: skip
 
 
 def test_help_and_version(run: Run) -> None:

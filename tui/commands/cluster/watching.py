@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from tui.commands.base import Command
 from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result
 from tui.commands.targets import is_glob, matches
-from tui.errors import HeadraceError, UsageError
+from tui.errors import HeadraceError, UsageError, error_line
 from tui.watch.checking import Finding, Level, Report, check, unknown_text
 from tui.watch.conditions import Observation, condition
 from tui.watch.incidents import IncidentChange, Incidents
@@ -66,7 +67,9 @@ class Check(_ByRules):
     async def run(self, context: CommandContext) -> Result:
         try:
             report = await self._report(context.cluster)
-        except HeadraceError as error:
+        except Exception as error:  # 1, the code of an internal error, would be WARNING
+            if not isinstance(error, HeadraceError) and os.environ.get("HEADRACE_TRACE"):
+                raise
             report = _unknown(error)
         raw = {
             "status": report.level.name,
@@ -104,8 +107,8 @@ class Check(_ByRules):
         return rules + given
 
 
-def _unknown(error: HeadraceError) -> Report:
-    return Report(0, (Finding(Level.UNKNOWN, "", str(error)),))
+def _unknown(error: Exception) -> Report:
+    return Report(0, (Finding(Level.UNKNOWN, "", error_line(error)),))
 
 
 class Watch(_ByRules):

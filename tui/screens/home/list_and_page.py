@@ -107,6 +107,9 @@ class ListAndPage(HomeBase):
         self.view.turn(page)
         self.view.take_focus()
 
+    def on_tabs_picked(self) -> None:
+        self.leave()
+
     def action_switch(self) -> None:
         if self.connector_list.has_focus:
             self.follow_now()

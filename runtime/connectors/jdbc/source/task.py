@@ -14,7 +14,7 @@ from runtime.api.task import Offset, Partition
 from runtime.connectors.jdbc.catalog.choice import catalog_of
 from runtime.connectors.jdbc.database import Database
 from runtime.connectors.jdbc.modes import Mode
-from runtime.connectors.jdbc.source.offsets import QUERY_PARTITION, Position, position_of, table_partition
+from runtime.connectors.jdbc.source.offsets import QUERY_PARTITION, Position, position_of, table_partition, to_offset
 from runtime.connectors.jdbc.source.selection import Origin, Selection
 from runtime.connectors.jdbc.source.table_reader import ReaderSettings, TableReader
 from runtime.connectors.jdbc.source.values import ValueMapping, from_micros
@@ -35,11 +35,13 @@ class SourceReads:
         settings: SourceSettings,
         tables: Sequence[TableId],
         committed: Callable[[Partition], Offset | None],
+        add_offsets: Callable[[Sequence[tuple[Partition, Offset]]], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`tables` is empty for a query; `committed` returns the committed offset of a source partition; `clock` is in
-        seconds."""
-        self._settings, self._clock = settings, clock
+        """`tables` is empty for a query; `committed` returns the committed offset of a source partition; `add_offsets`
+        as that of a SourceTaskContext; `clock` is in seconds."""
+        self._settings, self._clock, self._add_offsets = settings, clock, add_offsets
+        self._starts: dict[str, tuple[Partition, Offset]] = {}  # by reader, of those that start at the current time
         self._database = Database(settings.connection, reads_only=True)
         self._catalog = catalog_of(self._database.dialect)
         self._failures = 0
@@ -59,8 +61,11 @@ class SourceReads:
         reader = self._reader_due()
         while reader is not None:
             batch = self._read(reader)
+            start = self._starts.pop(reader.name, None)
             if batch is not None:
                 return batch
+            if start is not None:  # a restart before the first row continues here, not at its own time
+                self._add_offsets([start])
             interval = self._settings.poll_interval
             reader.due = self._clock() + min(interval, reader.delay or interval)
             self._readers.rotate(-1)
@@ -92,8 +97,12 @@ class SourceReads:
             settings.non_null,
             settings.dead_letters,
         )
-        position = Position() if settings.mode is Mode.BULK else self._start(committed(partition))
-        return TableReader(selection, self._catalog, shared, partition, topic, position, self._clock)
+        offset = committed(partition)
+        position = Position() if settings.mode is Mode.BULK else self._start(offset)
+        reader = TableReader(selection, self._catalog, shared, partition, topic, position, self._clock)
+        if not offset and settings.initial == _CURRENT_TIME and position.timestamp is not None:
+            self._starts[reader.name] = (partition, to_offset(settings.mode, None, position.timestamp))
+        return reader
 
     def _start(self, offset: Offset | None) -> Position:
         initial = self._settings.initial

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from runtime.engine.driver.session.frames import format_name
+from runtime.engine.driver.session.hadoop_changes import create_folder, delete, rename
 
 _FOLDER, _DATA, _MARKER = ".headrace", "data", "batch.json"
 
@@ -100,9 +101,8 @@ class StagedFiles(StagedBatches):
             stream.write(bytearray(json.dumps(content).encode()))
         finally:
             stream.close()
-        self._fs.delete(file, False)
-        if not self._fs.rename(written, file):
-            raise OSError(f"Cannot rename {written.toString()} to {file.toString()}")
+        delete(self._fs, file)
+        rename(self._fs, written, file)
 
     def load(self, batch: str, name: str) -> Any:
         """JSON from the folder of a batch; None if it does not exist."""
@@ -116,7 +116,7 @@ class StagedFiles(StagedBatches):
             stream.close()
 
     def remove(self, batch: str, name: str) -> None:
-        self._fs.delete(self._path(self._folder, batch, name), False)
+        delete(self._fs, self._path(self._folder, batch, name))
 
     def complete(self, batch: str, ranges: Ranges) -> None:
         """Store that all files of a batch have been written."""
@@ -135,7 +135,7 @@ class StagedFiles(StagedBatches):
     def discard(self, batch: str) -> None:
         """The marker is removed first: a kill must not leave a complete batch that has lost some of its files."""
         self.remove(batch, _MARKER)
-        self._fs.delete(self._path(self._folder, batch), True)
+        delete(self._fs, self._path(self._folder, batch), recursive=True)
 
     def batches(self) -> list[str]:
         if not self._fs.exists(self._folder):
@@ -159,16 +159,12 @@ class StagedFiles(StagedBatches):
         relative = str(file.toUri().getPath())[len(str(data.toUri().getPath())) + 1 :]
         target = self._path(self._root, relative)
         if "/" in relative:
-            self._fs.mkdirs(target.getParent())
-        failure: Exception | None = None
+            create_folder(self._fs, target.getParent())
         try:
-            if self._fs.rename(file, target):
-                return
-        except Exception as error:  # of Hadoop's file systems; another task may be moving the same file
-            failure = error
-        if self._fs.exists(target) and not self._fs.exists(file):
-            return
-        raise OSError(f"Cannot rename {file.toString()} to {target.toString()}") from failure
+            rename(self._fs, file, target)
+        except Exception as error:  # also of Hadoop's file systems; another task may have moved the same file
+            if not self._fs.exists(target) or self._fs.exists(file):
+                raise OSError(f"Cannot rename {file.toString()} to {target.toString()}") from error
 
     def _path(self, first: Any, *names: str) -> Any:
         path = self._jvm.org.apache.hadoop.fs.Path(first) if isinstance(first, str) else first

@@ -196,3 +196,13 @@ def offsets(c: Recorder) -> None:
     ):
         alter(c, f"sink: {label}", sink, *entries)
         c.group(f"sink: {label}, group", f"connect-{sink}")
+
+
+@scenario("rest")
+def definitions_of_other_classes(c: Recorder) -> None:
+    policy = "org.apache.kafka.connect.connector.policy.AllConnectorClientConfigOverridePolicy"
+    for name in (
+        *("org.apache.kafka.common.config.provider.FileConfigProvider", "FileConfigProvider", "File", policy, "None"),
+        *("java.lang.String", f"{TRANSFORMS}InsertField", "InsertField", "filestreamsource"),
+    ):
+        c.get(name, f"/connector-plugins/{name}/config")

@@ -17,7 +17,9 @@ from runtime.host.port import HostRequestError, UnknownPluginError
 from runtime.host.settings import HostSettings
 from tests.support.herder.recording_listener import RecordingListener
 
-RECORDING = Path(__file__).parents[3] / "contract" / "parity" / "reference-public-eos-disabled.json"
+PARITY = Path(__file__).parents[3] / "contract" / "parity"
+RECORDING = PARITY / "reference-public-eos-disabled.json"
+CORNERS = PARITY / "reference-corners.json"
 ELSEWHERE = {"no config", "null config", "empty object", "name in config differs"}
 """Steps that the herder refuses before validation."""
 NOT_YET = {"create o"}
@@ -65,6 +67,14 @@ async def test_an_unknown_plugin_is_refused(host: PluginHostClient) -> None:
         await host.describe("Nope")
     with pytest.raises(HostRequestError, match=r"version range \[9.9,9.9\]"):
         await host.describe("FileStreamSource", "9.9")
+
+
+@pytest.mark.parametrize("name", ["org.apache.kafka.common.config.provider.FileConfigProvider", "File", "None"])
+async def test_a_plugin_of_the_worker_itself_has_no_definition(host: PluginHostClient, name: str) -> None:
+    with pytest.raises(HostRequestError) as error:
+        await host.describe(name)
+    (step,) = (s for s in json.loads(CORNERS.read_text())["steps"] if s["step"] == name)
+    assert str(error.value) == step["body"]["message"]
 
 
 async def test_lists_of_plugins(host: PluginHostClient) -> None:

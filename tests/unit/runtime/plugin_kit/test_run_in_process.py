@@ -66,8 +66,14 @@ def test_a_source_with_transformations(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("more", "reason"),
     [
-        ({"transforms": "t", "transforms_t_type": "Msak"}, "Class Msak could not be found."),
-        ({"value_converter": "Jsno"}, "Class Jsno could not be found."),
+        (
+            {"transforms": "t", "transforms_t_type": "Msak"},
+            "Invalid value Msak for configuration transforms.t.type: Class Msak could not be found.",
+        ),
+        (
+            {"value_converter": "Jsno"},
+            "Invalid value Jsno for configuration value.converter: Class Jsno could not be found.",
+        ),
         ({"connector_class": "FileStreamSource", "topic": "t"}, 'Missing required configuration "file"'),
     ],
 )

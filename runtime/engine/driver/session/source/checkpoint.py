@@ -22,10 +22,11 @@ from typing import Any
 from uuid import uuid4
 
 from runtime.connectors.spark.source.position import repeat_advice
+from runtime.engine.driver.session.hadoop_changes import create_folder, delete, rename
 
 
 class HadoopFolder:
-    """Files and folders below a path; names are relative to it. Thread-safe."""
+    """Files and folders below a path; names are relative to it. A change that fails raises OSError. Thread-safe."""
 
     def __init__(self, session: Any, path: str, *names: str) -> None:
         self._session, self._jvm = session, session._jvm
@@ -52,11 +53,11 @@ class HadoopFolder:
 
     def create(self, *names: str) -> None:
         """Create a folder with its parents."""
-        self._fs.mkdirs(self._at(names))
+        create_folder(self._fs, self._at(names))
 
     def delete(self, *names: str) -> None:
         """Delete a file or a folder with its content, if it exists."""
-        self._fs.delete(self._at(names), True)
+        delete(self._fs, self._at(names), recursive=True)
 
     def local(self, *names: str) -> str | None:
         """The path if the file system is that of this machine."""
@@ -82,15 +83,19 @@ class HadoopFolder:
         stream = self._fs.create(self._at(hidden), True)
         stream.write(text.encode())
         stream.close()
-        self._fs.delete(self._at(ready), False)
-        self._fs.rename(self._at(hidden), self._at(ready))
-        self._fs.delete(self._at(names), False)
-        self._fs.rename(self._at(ready), self._at(names))
+        delete(self._fs, self._at(ready))
+        rename(self._fs, self._at(hidden), self._at(ready))
+        delete(self._fs, self._at(names))
+        rename(self._fs, self._at(ready), self._at(names))
 
     def _recover(self, names: Sequence[str]) -> None:
         """Finish a write() that was interrupted: Hadoop does not rename over a file."""
         if not self.exists(*names) and self.exists(*_ready(names)):
-            self._fs.rename(self._at(_ready(names)), self._at(names))
+            try:
+                rename(self._fs, self._at(_ready(names)), self._at(names))
+            except Exception:
+                if not self.exists(*names):  # otherwise another driver has finished it
+                    raise
 
     def copy_to(self, local: str, *names: str) -> None:
         """Copy a file to a path on this machine."""

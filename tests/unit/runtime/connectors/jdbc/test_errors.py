@@ -11,15 +11,9 @@ from runtime.connectors.jdbc.errors import Fault, fault_of
 
 @pytest.mark.parametrize(("state", "fault"), [
     ("57014", Fault.RETRIABLE),  # statement_timeout
-    ("57P01", Fault.RETRIABLE),  # the server shuts down
-    ("58030", Fault.RETRIABLE),  # input or output error
-    ("55006", Fault.RETRIABLE),  # object in use
-    ("25P03", Fault.RETRIABLE),  # idle_in_transaction_session_timeout
-    ("25P04", Fault.RETRIABLE),  # transaction_timeout
     ("22001", Fault.ROW),
     ("42P01", Fault.CHANGED),
     ("42501", Fault.OTHER),  # permission denied
-    ("58P01", Fault.OTHER),  # a file of the server's that does not exist
 ])  # fmt: skip
 def test_the_state_of_an_error_decides(state: str, fault: Fault) -> None:
     error = type("Error", (psycopg.Error,), {"sqlstate": state})("x")

@@ -113,6 +113,17 @@ def test_delay_and_initial_timestamp(database: TestDatabase) -> None:
     assert _ids(read_once({**database.config, **TIMES, "timestamp.initial": "-1"})) == []
 
 
+def test_a_restart_before_the_first_row_continues_at_the_time_of_the_first_start(database: TestDatabase) -> None:
+    _table(database, (1, "10:00:00"))
+    config, context = {**database.config, **TIMES, "timestamp.initial": "-1"}, SourceTestContext()
+    before = dt.datetime.now(dt.UTC) - dt.timedelta(seconds=2)
+    assert read_once(config, context) == []
+    ((partition, offset),) = context.offsets.stored
+    assert dt.datetime.fromtimestamp(offset["timestamp"] / 1000, dt.UTC) > before
+    assert read_once(config, context) == []
+    assert context.offsets.stored == [(partition, offset)]
+
+
 def test_columns_that_may_be_null(database: TestDatabase) -> None:
     database.query("CREATE TABLE orders (id INTEGER)")
     database.query("INSERT INTO orders VALUES (1), (NULL)")

@@ -131,7 +131,10 @@ def test_an_interrupted_snapshot_reads_the_tables_that_are_left(items: Database,
     ]
 
 
-def test_a_snapshot_that_is_interrupted_before_its_first_row_is_read(items: Database, run: Start) -> None:
+@pytest.mark.parametrize("interrupt", ["pg_terminate_backend", "pg_cancel_backend"])  # the latter as statement_timeout
+def test_a_snapshot_that_is_interrupted_before_its_first_row_is_read(
+    items: Database, run: Start, interrupt: str
+) -> None:
     import psycopg
 
     items.execute("INSERT INTO items VALUES (1, 'a')")
@@ -144,7 +147,7 @@ def test_a_snapshot_that_is_interrupted_before_its_first_row_is_read(items: Data
         with ThreadPoolExecutor(1) as pool:
             polls = pool.submit(source.take, 1)
             wait_until(lambda: bool(items.execute(waiting)), 20, "the snapshot waits for the lock")
-            items.cut_off()
+            items.cut_off(interrupt)
             other.rollback()
             assert [shown(record) for record in polls.result()] == [("items", "r", (1,), (1, "a"))]
 

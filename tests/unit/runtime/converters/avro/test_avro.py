@@ -184,6 +184,10 @@ def test_enums_and_the_latest_schema(stub: StubRegistry) -> None:
     latest = made(stub, auto_register_schemas="false", use_latest_version="true")
     data = latest.from_connect("l", record(("n", INT32_SCHEMA)), {"n": 1}) or b""
     assert (data[4], made(stub).to_connect("l", data)[1]) == (number, {"n": 1, "more": "x"})
+    optional = record(("n", INT32_SCHEMA.replace(optional=True)))
+    assert latest.from_connect("l", optional, {"n": 1}) == data, "each value is checked, not the schema"
+    with pytest.raises(DataError):
+        latest.from_connect("l", optional, {"n": None})
 
 
 def test_errors_of_the_registry(stub: StubRegistry) -> None:

@@ -117,3 +117,14 @@ def test_converters_are_found_by_name_but_not_listed(kind: type[RegistryConverte
     for text in (f"io.confluent.connect.{package}.{name}", name, name.removesuffix("Converter")):
         assert load("converter", text) is kind
     assert "io.confluent" not in str(registry().entries(connectors_only=False))
+
+
+@converters
+@pytest.mark.parametrize("part", ["latest", "id"])
+def test_a_strict_comparison_of_schemas_is_refused(
+    stub: StubRegistry, kind: type[RegistryConverter], body: bytes, path: bytes, part: str
+) -> None:
+    key = f"{part}.compatibility.strict"
+    with pytest.raises(ConfigError, match=rf"Invalid value true for configuration {key}: .*; remove {key}, or set it"):
+        registry_converter(kind, stub, **{f"{part}_compatibility_strict": "true"})
+    registry_converter(kind, stub, **{f"{part}_compatibility_strict": "false"})

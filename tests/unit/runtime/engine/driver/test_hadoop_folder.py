@@ -20,6 +20,8 @@ class DiskFiles:
 
     def __init__(self, changes: int) -> None:
         self._left = changes
+        self.fails = ""
+        """The operation that reports a failure by its result, as Hadoop's file systems do."""
 
     def _change(self) -> None:
         if not self._left:
@@ -42,13 +44,19 @@ class DiskFiles:
 
         return SimpleNamespace(write=write, close=stream.close)
 
-    def delete(self, path: Path, recursive: bool) -> None:
+    def mkdirs(self, path: Path) -> bool:
+        return self.fails != "mkdirs"
+
+    def delete(self, path: Path, recursive: bool) -> bool:
         self._change()
-        path.unlink(missing_ok=True)
+        if self.fails == "delete" or not path.exists():
+            return False
+        path.unlink()
+        return True
 
     def rename(self, source: Path, target: Path) -> bool:
         self._change()
-        if target.exists():
+        if self.fails == "rename" or target.exists():
             return False
         source.rename(target)
         return True
@@ -60,9 +68,13 @@ class DiskPath(PosixPath):
     def getFileSystem(self, files: DiskFiles) -> DiskFiles:
         return files
 
+    def toString(self) -> str:
+        return str(self)
 
-def _folder(path: Path, changes: int = 100) -> HadoopFolder:
+
+def _folder(path: Path, changes: int = 100, fails: str = "") -> HadoopFolder:
     files = DiskFiles(changes)
+    files.fails = fails
     state = SimpleNamespace(newHadoopConf=lambda: files)
     text = SimpleNamespace(toString=lambda stream, charset: stream.read().decode(charset))
     hadoop = SimpleNamespace(fs=SimpleNamespace(Path=DiskPath))
@@ -92,3 +104,30 @@ def test_a_file_that_was_not_written_completely_does_not_exist(tmp_path: Path, c
     with pytest.raises(Killed):
         _folder(tmp_path, changes).write("1", "query.json")
     assert _folder(tmp_path).read("query.json") is None
+
+
+@pytest.mark.parametrize("fails", ["rename", "delete"])
+def test_a_file_system_that_refuses_a_change_is_an_error_and_no_file_is_lost(tmp_path: Path, fails: str) -> None:
+    _folder(tmp_path).write("1", "query.json")
+    with pytest.raises(OSError, match=rf"Cannot {fails} /"):
+        _folder(tmp_path, fails=fails).write("2", "query.json")
+    assert _folder(tmp_path).read("query.json") in ("1", "2")
+    _folder(tmp_path).write("3", "query.json")
+    assert _folder(tmp_path).read("query.json") == "3"
+
+
+def test_an_interrupted_write_that_cannot_be_finished_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(Killed):
+        _folder(tmp_path, 3).write("1", "query.json")
+    (tmp_path / ".query.json.ready").write_text("1")
+    with pytest.raises(OSError, match="Cannot rename"):
+        _folder(tmp_path, fails="rename").read("query.json")
+
+
+def test_folders_that_cannot_be_created_or_deleted_are_errors(tmp_path: Path) -> None:
+    (tmp_path / "offsets").touch()
+    with pytest.raises(OSError, match="Cannot delete /"):
+        _folder(tmp_path, fails="delete").delete("offsets")
+    with pytest.raises(OSError, match="Cannot create the folder /"):
+        _folder(tmp_path, fails="mkdirs").create("spool")
+    _folder(tmp_path).delete("missing")

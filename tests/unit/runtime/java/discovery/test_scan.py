@@ -11,6 +11,7 @@ import pytest
 from runtime.java.discovery.java_plugin import JavaPluginType
 from runtime.java.discovery.scan import MissingServiceEntryError, PluginDiscovery, scan
 from runtime.java.discovery.worker_classes import refused
+from runtime.plugins.java_plugins import is_worker_plugin
 from tests.support.java.connect_jars import connect_jars
 
 _SCAN = PluginDiscovery.ONLY_SCAN
@@ -50,6 +51,13 @@ def test_classes_of_the_worker_are_found_in_code_and_text_and_through_other_clas
     }
     assert refused(used["UsesHerder"]) == [f"{connect}.runtime.HerderConnectorContext"]
     assert not refused(used["UsesContext"])
+
+
+def test_plugins_of_the_worker_itself_are_known_by_class_and_alias(edge_cases: Path) -> None:
+    folders = [str(edge_cases)]
+    assert is_worker_plugin("edge.Cases$Declared", folders) and is_worker_plugin("Cases$Declared", folders)
+    assert not is_worker_plugin("edge.Cases$Declared", []) and not is_worker_plugin("edge.Cases$Plain", folders)
+    assert is_worker_plugin("EnvVar", []) and is_worker_plugin("PrincipalConnectorClientConfigOverridePolicy", [])
 
 
 def test_a_folder_of_class_files(edge_cases: Path) -> None:
