@@ -143,7 +143,7 @@ class SessionServer:
             self._connections -= 1
             self._used = time.monotonic()
 
-    def _start_work(self, caller: SessionCaller, request: Request) -> Future[Any]:
+    def _start_work(self, caller: SessionCaller, request: Request) -> Future[dict[str, Any]]:
         with self._lock:
             self._working += 1
         work = self._pool.submit(_outcome, lambda: self._service.execute(caller, request))
