@@ -15,9 +15,11 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import JSON_VALUES
 from tests.support.console.console import console
 from tests.support.console.script_console import Console, ScriptResult
+from tests.support.kafka.faulty_broker import PRODUCE, Damage, Fault, FaultyBroker
 from tests.support.kafka.topics import values
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
+from tui.dead_letters import brokers
 from tui.dead_letters.brokers import DeadLetterTopic
 from tui.dead_letters.letters import PREFIX, DeadLetter
 from tui.errors import HeadraceError
@@ -176,6 +178,22 @@ def test_a_replay_does_not_create_a_topic_that_was_deleted(broker: KafkaBroker) 
     (result,) = DeadLetterTopic("dead", {"bootstrap.servers": broker.bootstrap}).replay([letter])
     assert "Unknown topic or partition" in result.error
     assert names["topic"] not in AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=30).topics
+
+
+def test_a_replay_without_confirmation_may_have_been_written(
+    broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broker writes the record, and its response is lost."""
+    monkeypatch.setattr(brokers, "RESPONSE_TIMEOUT", 1.0)
+    topic, faulty = broker.create_topic(), FaultyBroker(broker.bootstrap)
+    port = faulty.listen(Fault(PRODUCE, Damage.SILENT))
+    try:
+        letters = DeadLetterTopic("dead", {"bootstrap.servers": f"127.0.0.1:{port}"})
+        (result,) = letters.replay([DeadLetter("dead", 0, 0, value=b"x")], topic)
+    finally:
+        faulty.close()
+    assert values(broker.bootstrap, topic, 1) == [b"x"]
+    assert "may have been written" in result.error
 
 
 async def test_missing_settings_are_reported(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
