@@ -39,7 +39,7 @@ def main() -> int:
         sys.stdout.flush()
         return code
     except HeadraceError as error:
-        print(f"headrace: {error}", file=sys.stderr)
+        _complain(f"headrace: {error}")
         if error.output:
             print(error.output)
         return error.exit_code
@@ -50,15 +50,21 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except OSError as error:
-        print(f"headrace: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        _complain(f"headrace: {error.filename or 'standard output'}: {error.strerror}")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except Exception as error:
         # A bug in Headrace: one line for scripts, the traceback on request.
         if os.environ.get("HEADRACE_TRACE"):
             raise
-        print(f"headrace: internal error: {error!r} (set HEADRACE_TRACE=1 for the traceback)", file=sys.stderr)
+        _complain(f"headrace: internal error: {error!r} (set HEADRACE_TRACE=1 for the traceback)")
         return FAILED
+
+
+def _complain(text: str) -> None:
+    """Prints to standard error; the exit code stays if that cannot be written, as on a full disk."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def _in_utf8_mode() -> None:

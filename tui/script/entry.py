@@ -129,8 +129,7 @@ def run(options: ScriptOptions) -> int:
 
     printer = Printer(colour=_colour())
     cluster = _Cluster(options, printer)
-    # Not splitlines(): JSON may contain its other separators.
-    texts = _read(options.script, stdin_taken=False).split("\n") if options.script else list(options.commands)
+    texts = _lines(_read(options.script, stdin_taken=False)) if options.script else list(options.commands)
     context = CommandContext(
         CommandCluster(
             cluster.open_connection,
@@ -158,6 +157,11 @@ def run(options: ScriptOptions) -> int:
         finally:
             drive(context.cluster.close())
             cluster.detach()
+
+
+def _lines(script: str) -> list[str]:
+    """The lines, as Python reads a text file. Not splitlines(): JSON may contain its other separators."""
+    return script.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def _read(path: str, stdin_taken: bool) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from tui.client.calls import drive
@@ -33,7 +34,8 @@ class ScriptLine(NamedTuple):
 
 
 class Printer:
-    """The only place that writes to the standard streams."""
+    """The only place that writes to the standard streams. Messages that standard error does not take, as on a full disk,
+    are discarded: they must not end a change in the middle."""
 
     def __init__(self, colour: bool = False) -> None:
         self.colour = colour
@@ -41,11 +43,13 @@ class Printer:
 
     def report(self, text: str) -> None:
         """Prints a message on one line of standard error."""
-        print(plain(cut(joined_lines(text), MESSAGE_LENGTH)), file=sys.stderr, flush=True)
+        with suppress(OSError):
+            print(plain(cut(joined_lines(text), MESSAGE_LENGTH)), file=sys.stderr, flush=True)
 
     def signal(self, sequence: str) -> None:
         """Writes a control sequence, such as a bell, to the terminal of standard error."""
-        print(sequence, end="", file=sys.stderr, flush=True)
+        with suppress(OSError):
+            print(sequence, end="", file=sys.stderr, flush=True)
 
     def error(self, error: HeadraceError, where: str = "") -> None:
         """Prints an error and records its exit code."""
