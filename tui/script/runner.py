@@ -34,8 +34,8 @@ class ScriptLine(NamedTuple):
 
 
 class Printer:
-    """The only place that writes to the standard streams. Messages that standard error does not take, as on a full disk,
-    are discarded: they must not end a change in the middle."""
+    """The only place that writes to the standard streams. Messages that cannot be written to standard error, as on a
+    full disk, are discarded: they must not end a change in the middle."""
 
     def __init__(self, colour: bool = False) -> None:
         self.colour = colour

@@ -150,11 +150,18 @@ def test_a_full_disk_is_reported() -> None:
 
 def test_a_full_disk_for_messages_changes_neither_the_course_nor_the_exit_code(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tui.main", "--script", str(tmp_path / "missing")]
-    changing = [sys.executable, "-c", "from tui.script.runner import Printer; Printer().report('x'); print('next step')"]
+    code = "from tui.script.runner import Printer; Printer().report('x'); print('next step')"
+    changing = [sys.executable, "-c", code]
     with Path("/dev/full").open("w") as full:
         assert subprocess.run(command, stderr=full, check=False, timeout=TIMEOUT).returncode == 2
         done = subprocess.run(changing, stdout=subprocess.PIPE, stderr=full, text=True, check=False, timeout=TIMEOUT)
     assert done.stdout == "next step\n"
+
+
+def test_no_cluster_is_started_for_a_missing_current_context(run: Run) -> None:
+    done = run("-c", "config current-context", HEADRACE_KAFKA_PORT="1", HEADRACE_REST_PORT="1")
+    assert done.returncode == 3
+    assert done.stderr.startswith("headrace: there is no current context") and done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])

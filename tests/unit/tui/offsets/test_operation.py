@@ -221,7 +221,7 @@ async def test_a_disk_that_is_full_before_the_change_leaves_no_connector_stopped
     worker: Worker, store: ChangeStore
 ) -> None:
     worker.fails_after = lambda call: make_unwritable(store) if call.path.endswith("/stop") else None
-    with pytest.raises(OffsetsNotApplied, match="cannot use .*json") as caught:
+    with pytest.raises(OffsetsNotApplied, match=r"cannot use .*json") as caught:
         await apply_plan(worker, store, [])
     assert not caught.value.stopped and not caught.value.unfinished
     assert (worker.state, worker.offset) == ("RUNNING", 1500) and store.pending.of("s") is None
