@@ -18,7 +18,8 @@ from tests.unit.tui.scripted import status
 async def interrupted(
     command: str, answers: dict[str, Any], at: str, number: signal.Signals, folder: Path, script: str = ""
 ) -> str:
-    """The messages of a command, or of a script if `command` is empty, to which a signal is sent when the worker has received the request `at`."""
+    """The messages of a command, or of a script if `command` is empty, to which a signal is sent when the worker has
+    received the request `at`."""
     method, _, path = at.partition(" ")
     async with stub_worker(answers) as worker:
         process = await asyncio.create_subprocess_exec(
