@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -12,6 +13,19 @@ INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufeff\uffa0\U000e0000-\U000e007f"
 )
+
+# Editors split lines at some of them, and terminals reorder or join what others surround.
+_UNEDITABLE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{INVISIBLE}\ud800-\udfff]")
+
+
+def editable(text: str) -> str:
+    """JSON or properties with `\\u2028` and the like for characters that would not remain as they are in an editor."""
+    return _UNEDITABLE.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    units = match[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 def utc_time(milliseconds: float) -> str:

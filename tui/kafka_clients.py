@@ -32,6 +32,7 @@ _FLUSH = 1.0  # seconds for the reports of purged records
 _ADMIN: Mapping[str, Any] = {"enable.sparse.connections": False, "allow.auto.create.topics": False}
 
 _IN_WORDS = {
+    -192: "no confirmation in time; the record may have been written",
     5: "a partition has no leader at the moment",
     6: "the leader of a partition is changing",
     14: "the coordinator of the group is loading its offsets",
@@ -44,7 +45,7 @@ _IN_WORDS = {
     75: "the leader of a partition is recovering after a restart",
     78: "the leader of a partition is recovering after a change",
 }
-"""Errors of brokers by code, as far as librdkafka's texts need knowledge of Kafka's protocol."""
+"""Errors by code, as far as librdkafka's texts need knowledge of Kafka's protocol or of the client."""
 
 _open: dict[int, tuple[Any, weakref.finalize[..., Any] | None]] = {}
 _ownerless: queue.SimpleQueue[Any] = queue.SimpleQueue()  # its put() may run inside the garbage collector

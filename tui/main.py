@@ -42,7 +42,7 @@ def main() -> int:
         sys.stdout.flush()
         return code
     except HeadraceError as error:
-        print(f"headrace: {error}", file=sys.stderr)
+        _complain(f"headrace: {error}")
         if error.output:
             with suppress(OSError):  # standard output may be the error
                 print(error.output, flush=True)
@@ -54,14 +54,14 @@ def main() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except OSError as error:
-        print(f"headrace: {_unexpected(error)}", file=sys.stderr)
+        _complain(f"headrace: {_unexpected(error)}")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except Exception as error:
         # A bug in Headrace: one line for scripts, the traceback on request.
         if os.environ.get("HEADRACE_TRACE"):
             raise
-        print(f"headrace: {_unexpected(error)}", file=sys.stderr)
+        _complain(f"headrace: {_unexpected(error)}")
         return FAILED
 
 
@@ -69,6 +69,12 @@ def _unexpected(error: Exception) -> HeadraceError:
     if isinstance(error, OSError):
         return HeadraceError(f"{error.filename or 'standard output'}: {error.strerror}")
     return HeadraceError(error_line(error), "set HEADRACE_TRACE=1 for the traceback")
+
+
+def _complain(text: str) -> None:
+    """Prints to standard error; the exit code stays if that cannot be written, as on a full disk."""
+    with suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def _in_utf8_mode() -> None:

@@ -18,15 +18,22 @@ def read_text(path: str, max_bytes: int = MAX_BYTES) -> str:
     """The text of a file. Raises UsageError if it cannot be read or is larger than the limit."""
     try:
         with Path(path).expanduser().open("rb") as file:
-            return _limited(file, path, max_bytes).decode("utf-8-sig", "surrogateescape")
+            return _text(_limited(file, path, max_bytes).decode("utf-8", "surrogateescape"), path)
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from None
 
 
 def read_standard_input() -> str:
     """The text of standard input. Raises UsageError if it is larger than the limit."""
-    content: str = _limited(sys.stdin, "standard input", MAX_BYTES)
-    return content
+    name = "standard input"
+    return _text(_limited(sys.stdin, name, MAX_BYTES), name)
+
+
+def _text(content: str, name: str) -> str:
+    """The content without a byte order mark. Raises UsageError for UTF-16, which some editors and shells write."""
+    if content.startswith(("\udcff\udcfe", "\udcfe\udcff")):
+        raise UsageError(f"cannot read {name}: it is UTF-16", "convert it to UTF-8")
+    return content.removeprefix("\ufeff")
 
 
 def _limited(file: IO[AnyStr], name: str, most: int) -> AnyStr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -29,8 +30,13 @@ def _folder(environ: Mapping[str, str], variable: str, fallback: str) -> Path:
 
 
 def _home(environ: Mapping[str, str]) -> Path:
-    """/ for a user without a home, as container runtimes set HOME for any uid."""
+    """HOME if it is absolute: in a relative one, whoever writes to the current folder would configure the console.
+    / for a user without a home, as container runtimes set HOME for any uid."""
+    if (home := environ.get("HOME", "")).startswith("/"):
+        return Path(home)
+    import pwd
+
     try:
-        return Path(environ.get("HOME", "~")).expanduser()
-    except RuntimeError:
+        return Path(pwd.getpwuid(os.getuid()).pw_dir or "/")
+    except KeyError:
         return Path("/")

@@ -12,7 +12,7 @@ from textual.app import App
 from textual.binding import Binding
 from textual.dom import DOMNode
 
-from tui.appearance import settings, themes
+from tui.appearance import own_commands, settings, themes
 from tui.appearance.settings import Settings
 
 CHECK_INTERVAL = 1.0  # seconds between checks of the files' times
@@ -100,7 +100,8 @@ def problems(folder: Path) -> list[str]:
     mine, errors = settings.load(folder)
     existing, _, of_themes = _themes(folder)
     _, of_theme = _wanted(existing, os.environ.get("HEADRACE_THEME", ""), mine.theme)
-    return [*errors, *of_themes, *of_theme, *_usable(mine.keys)[1]]
+    of_commands = [f"{settings.FILE}: {text}" for text in own_commands.parse(mine.commands)[1]]
+    return [*errors, *of_themes, *of_theme, *_usable(mine.keys)[1], *of_commands]
 
 
 def _themes(folder: Path) -> tuple[dict[str, themes.Theme], list[themes.Theme], list[str]]:

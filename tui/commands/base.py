@@ -103,6 +103,8 @@ async def execute(command: Command, context: CommandContext) -> Result:
     try:
         result = await command.run(context)
     except NotFound as error:
+        if command.local:  # without a context, the suggestions would start an embedded cluster
+            raise
         from tui.commands.suggestions import advise
 
         await advise(error, command.verb, command.given, context.cluster.connect)

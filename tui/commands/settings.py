@@ -101,13 +101,21 @@ def _screen(context: CommandContext) -> Iterator[Row]:
     yield "theme", theme.get(origin) or _DEFAULT_THEME, origin
     for name, keys in mine.keys.items():
         yield f"keys.{name}", keys, settings.FILE
-    profile = context.cluster.known_profile()
-    rules, wrong_rules = rules_of(mine.rules, profile.name if profile else "")
+    rules, wrong_rules = rules_of(mine.rules, _context_name(context.cluster))
     for number, rule in enumerate(rules, 1):
         yield f"rules.{number}", f"{rule.when.text}, {rule.severity}", settings.FILE
     problems += [f"{folder / settings.FILE}: {text}" for text in wrong_rules]
     for text in dict.fromkeys([*problems, *context.files.settings_problems(folder)]):
         yield "mistake", text.replace(f"{folder}/", ""), ""
+
+
+def _context_name(cluster: CommandCluster) -> str:
+    """Empty without a context, or if the contexts file cannot be used: a row shows its error."""
+    try:
+        profile = cluster.known_profile()
+    except HeadraceError:
+        return ""
+    return profile.name if profile else ""
 
 
 def _environment() -> Iterator[Row]:

@@ -11,6 +11,7 @@ from tui.config import properties
 from tui.config.changes import stored
 from tui.editor.checks import Problem, Severity
 from tui.editor.places import JsonError, ParsedJson, TextPosition, parse
+from tui.formatting import editable
 
 
 class ConfigFormat(Enum):
@@ -35,8 +36,8 @@ class ParsedConfig(NamedTuple):
 def write(config: Mapping[str, str], form: ConfigFormat) -> str:
     ordered = dict(sorted(config.items()))
     if form is ConfigFormat.PROPERTIES:
-        return properties.serialized(ordered)
-    return json.dumps(ordered, indent=2, ensure_ascii=False)
+        return editable(properties.serialized(ordered))
+    return editable(json.dumps(ordered, indent=2, ensure_ascii=False))
 
 
 def read(text: str, form: ConfigFormat) -> ParsedConfig:

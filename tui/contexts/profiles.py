@@ -111,6 +111,7 @@ _SPELLINGS = {
     "schema_registry": "registry",
 }
 _FILE_KEYS = {"bootstrap": "bootstrap-servers", "registry": "schema-registry"}  # names that differ from the field's
+_MOST_SECONDS = 1_000_000  # sockets wait at most 24 days
 _EXPECTED = {
     str: "must be a string",
     bool: "must be true or false",
@@ -172,7 +173,7 @@ def _urls(given: Any) -> dict[str, Any]:
 
 def _fits(value: Any, kind: type) -> bool:
     if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+        return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST_SECONDS
     if kind is dict:
         return isinstance(value, dict) and all(isinstance(part, str) for part in value.values())
     if kind is tuple:

@@ -167,7 +167,10 @@ class OffsetOperation:
 
     async def alter(self, before: tuple[Offset, ...]) -> OffsetsApplied:
         """Sends the change; from here on it may have taken effect."""
-        self.note(ChangeStep.ALTERING, before)
+        try:
+            self.note(ChangeStep.ALTERING, before)
+        except HeadraceError as error:  # as when the disk has become full: nothing is altered yet
+            raise await self.rolled_back(error) from error
         self.report("altering the offsets" if self.plan.action is PlanAction.ALTER else "resetting the offsets")
         try:
             verdict = await self.altered()
@@ -208,28 +211,35 @@ class OffsetOperation:
 
     async def complete(self, verdict: Verdict, before: tuple[Offset, ...]) -> OffsetsApplied:
         """Reads the offsets back and restores the state. The result reports a failure here, since the change stays."""
-        self.note(ChangeStep.RESUMING, before)
+        unkept = self.kept(lambda: self.note(ChangeStep.RESUMING, before))
         if self.plan.action is PlanAction.DELETE:
-            self.finished()
-            return OffsetsApplied(verdict, before, (), (), left_stopped=False)
+            unkept = self.kept(lambda: self.change_store.histories.add(self.pending)) or unkept
+            self.lock.drop()
+            return OffsetsApplied(verdict, before, (), (), left_stopped=False, trouble=unkept)
         after, differs, left_stopped, trouble = before, tuple[OffsetChange, ...](), self.stopped, ""
         try:
             self.report("reading the offsets back")
             after = await self.read_back()
             differs = differing(self.plan.changes, after)
-            self.change_store.histories.add(self.pending)
+            unkept = self.kept(lambda: self.change_store.histories.add(self.pending)) or unkept
             if self.stopped and verdict.certainty is Certainty.DEFINITE and not differs:
                 await self.restore_state()
                 left_stopped = False
             self.lock.drop()
         except HeadraceError as error:
             trouble = f"the offsets were changed, but a later step failed: {error.message}"
+        trouble = "; ".join(filter(None, (trouble, unkept)))
         moved = _moved(self.planned, made_from(self.plan.changes, before))
         return OffsetsApplied(verdict, before, after, differs, left_stopped, trouble, moved)
 
-    def finished(self) -> None:
-        self.change_store.histories.add(self.pending)
-        self.lock.drop()
+    def kept(self, write: Callable[[], None]) -> str:
+        """Writes a file of a change that has taken effect. A file that cannot be written, as on a full disk, does not
+        leave the connector STOPPED; the text says what is missing."""
+        try:
+            write()
+        except HeadraceError as error:
+            return f"the change is not in the history: {error}"
+        return ""
 
     async def rolled_back(self, error: HeadraceError, before: tuple[Offset, ...] | None = None) -> OffsetsNotApplied:
         """Restores offsets and state after a failure, and returns the error to raise."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from tui.formatting import editable
 from tui.model import Certainty, Connector, Offset, Verdict
 
 Json = Any
@@ -23,7 +24,7 @@ def key(partition: Json) -> str:
 
 def compact(value: Json) -> str:
     """One line of JSON, with a space after commas and colons for readability."""
-    return json.dumps(value, ensure_ascii=False)
+    return editable(json.dumps(value, ensure_ascii=False))
 
 
 def shown(partition: Json) -> str:

@@ -129,8 +129,7 @@ def run(options: ScriptOptions) -> int:
 
     printer = Printer(colour=_colour())
     cluster = _Cluster(options, printer)
-    # Not splitlines(): JSON may contain its other separators.
-    texts = _read(options.script, stdin_taken=False).split("\n") if options.script else list(options.commands)
+    texts = _lines(_read(options.script, stdin_taken=False)) if options.script else list(options.commands)
     context = CommandContext(
         CommandCluster(
             cluster.open_connection,
@@ -148,7 +147,7 @@ def run(options: ScriptOptions) -> int:
         ),
         settling=usual_settling(),
     )
-    with _ends_on_sigterm():
+    with _ends_on_signals():
         try:
             return run_texts(texts, context, printer, options.keep_going, numbered=bool(options.script))
         except (KeyboardInterrupt, SystemExit) as interrupt:
@@ -158,6 +157,11 @@ def run(options: ScriptOptions) -> int:
         finally:
             drive(context.cluster.close())
             cluster.detach()
+
+
+def _lines(script: str) -> list[str]:
+    """The lines, as Python reads a text file. Not splitlines(): JSON may contain its other separators."""
+    return script.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def _read(path: str, stdin_taken: bool) -> str:
@@ -174,15 +178,19 @@ def _colour() -> bool:
 
 
 @contextmanager
-def _ends_on_sigterm() -> Iterator[None]:
-    """SIGTERM unwinds like ^C, so that the embedded cluster is detached."""
+def _ends_on_signals() -> Iterator[None]:
+    """SIGTERM, and SIGHUP unless `nohup` ignores it, unwind like ^C: the embedded cluster is detached."""
     import signal
 
     def exit_process(number: int, frame: object) -> None:
         raise SystemExit(128 + number)
 
-    before = signal.signal(signal.SIGTERM, exit_process)
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    handled = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in handled:
+        signal.signal(number, exit_process)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in handled:
+            signal.signal(number, before[number])

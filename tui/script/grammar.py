@@ -15,6 +15,8 @@ from tui.formatting import did_you_mean
 
 # JSON begins with `{`, or with `[` and the start of a JSON value that cannot be a glob such as [ab]*.
 _JSON = re.compile(r'\{|\[\s*(?:[{\["\]]|$)')
+# Hyphens, dashes and minus signs that editors and chats put in the place of `-`.
+_OTHER_DASH = re.compile("[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]")
 _PLAIN = re.compile(r"""[^\s'"\\]+""")
 _decode = json.JSONDecoder().raw_decode
 
@@ -113,6 +115,7 @@ def arguments_of(declared: dict[str, Argument[Any]], words: Sequence[str]) -> di
             positional += rest
             break
         if word == "-" or not word.startswith("-"):
+            _refuse_other_dashes(word)
             positional.append(word)
             continue
         argument, given = _option(word, by_flag)
@@ -128,6 +131,15 @@ def arguments_of(declared: dict[str, Argument[Any]], words: Sequence[str]) -> di
         _put(values, argument, given)
     _place(values, [argument for argument in declared.values() if not argument.flags], positional)
     return values
+
+
+def _refuse_other_dashes(word: str) -> None:
+    """An option of a copied line, such as `—dry-run`, must not count as a name while the command runs without it."""
+    if _OTHER_DASH.match(word):
+        raise UsageError(
+            f"{word!r} begins with a dash (U+{ord(word[0]):04X}) that is not the `-` of options",
+            "type it again, or put `--` before a name that begins so",
+        )
 
 
 def _option(word: str, by_flag: dict[str, Argument[Any]]) -> tuple[Argument[Any], str | None]:

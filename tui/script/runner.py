@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from tui.client.calls import drive
@@ -33,7 +34,8 @@ class ScriptLine(NamedTuple):
 
 
 class Printer:
-    """The only place that writes to the standard streams."""
+    """The only place that writes to the standard streams. Messages that cannot be written to standard error, as on a
+    full disk, are discarded: they must not end a change in the middle."""
 
     def __init__(self, colour: bool = False) -> None:
         self.colour = colour
@@ -41,11 +43,13 @@ class Printer:
 
     def report(self, text: str) -> None:
         """Prints a message on one line of standard error."""
-        print(plain(cut(joined_lines(text), MESSAGE_LENGTH)), file=sys.stderr, flush=True)
+        with suppress(OSError):
+            print(plain(cut(joined_lines(text), MESSAGE_LENGTH)), file=sys.stderr, flush=True)
 
     def signal(self, sequence: str) -> None:
         """Writes a control sequence, such as a bell, to the terminal of standard error."""
-        print(sequence, end="", file=sys.stderr, flush=True)
+        with suppress(OSError):
+            print(sequence, end="", file=sys.stderr, flush=True)
 
     def error(self, error: HeadraceError, where: str = "") -> None:
         """Prints an error and records its exit code."""
@@ -130,16 +134,29 @@ def lines_of(texts: Iterable[str], numbered: bool) -> tuple[list[ScriptLine], li
 
 def run_lines(lines: Sequence[ScriptLine], context: CommandContext, printer: Printer, keep_going: bool) -> int:
     """Runs the lines up to the first failure, or all with `keep_going`, and returns the exit code."""
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         try:
             result = drive(execute(line.command, context))
         except HeadraceError as error:
             printer.error(error, line.where)
+        except (KeyboardInterrupt, SystemExit) as interrupt:
+            if left := lines[number:]:
+                interrupt.add_note(_not_run(line, left))
+            raise
         else:
             printer.result(result, line.command.output, line.where)
         if printer.codes[-1] != DONE and not keep_going:
             break
     return printer.exit_code
+
+
+def _not_run(interrupted: ScriptLine, left: Sequence[ScriptLine]) -> str:
+    """The lines of a script, or the commands after -c, that follow the interrupted one."""
+    if not interrupted.where:
+        return f"not run: the last {len(left)} of the commands"
+    first, last = (line.where.removeprefix("line ") for line in (left[0], left[-1]))
+    rest = f"lines {first} to {last}" if left[1:] else f"line {first}"
+    return f"interrupted in {interrupted.where}; not run: {rest}"
 
 
 def run_texts(texts: Sequence[str], context: CommandContext, printer: Printer, keep_going: bool, numbered: bool) -> int:

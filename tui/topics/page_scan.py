@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tui.topics.records import RecordPage, TopicRecord, newest, oldest
 
-PAGE_TIME = 10.0  # seconds after which a page ends with the records found so far
+PAGE_TIME = 10.0  # seconds after which a page ends with the records read so far, if there are any
 MAX_BYTES = 16 * 1024 * 1024  # of records held for one page
 MAX_CHUNK = 5_000  # records read at once
 MAX_SCANNED = 50_000  # records that one page of a search reads
@@ -59,7 +59,8 @@ class PageScan:
         """The ranges to read next; none at the end of the page."""
         if self._is_cut or len(self._found) >= self._limits.records:
             return {}
-        self._is_cut = self._scanned >= self._limits.scanned or time.monotonic() > self.deadline
+        is_late = self._scanned > 0 and time.monotonic() > self.deadline
+        self._is_cut = self._scanned >= self._limits.scanned or is_late
         return {} if self._is_cut else {p: span for p, span in self._adjacent() if span[0] < span[1]}
 
     def _adjacent(self) -> list[tuple[int, tuple[int, int]]]:

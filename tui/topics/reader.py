@@ -104,19 +104,23 @@ class TopicReader:
     # The consumer
 
     def _read(self, topic: str, ranges: Ranges, room: int, deadline: float) -> Chunk:
-        """Reads the records of these ranges of offsets, up to the limits of a chunk."""
+        """Reads the records of these ranges of offsets, up to the limits of a chunk. The deadline ends it only while
+        records arrive: brokers that stop responding are an error, not the end of the records."""
         from confluent_kafka import TopicPartition
 
         consumer, chunk = self._open(), _GrowingChunk(ranges, room)
         consumer.assign([TopicPartition(topic, p, start) for p, (start, _) in ranges.items()])
         response_by = time.monotonic() + RESPONSE_TIMEOUT
-        while chunk.unfinished and not chunk.is_full and not (chunk.records and time.monotonic() > deadline):
-            if time.monotonic() > response_by:
-                raise self._unreachable(f"no records within {RESPONSE_TIMEOUT:g} s")
-            if messages := consumer.consume(500, timeout=0.1):
-                response_by = time.monotonic() + RESPONSE_TIMEOUT
+        while chunk.unfinished and not chunk.is_full:
+            messages = consumer.consume(500, timeout=0.1)
             if done := chunk.take(messages):
                 consumer.incremental_unassign([TopicPartition(topic, number) for number in done])
+            if messages:
+                if chunk.records and time.monotonic() > deadline:
+                    break
+                response_by = time.monotonic() + RESPONSE_TIMEOUT
+            elif time.monotonic() > response_by:
+                raise self._unreachable(f"no records within {RESPONSE_TIMEOUT:g} s")
         return Chunk(chunk.records, ranges.keys() - chunk.unfinished)
 
     def _open(self) -> Consumer:

@@ -71,7 +71,9 @@ def load_rules(folder: Path, context: str) -> list[Rule]:
     """The rules of config.toml about the cluster of this context. Raises HeadraceError for an invalid file."""
     from tui.appearance import settings
 
-    mine, _ = settings.load(folder)
+    mine, unreadable = settings.load(folder)
+    if unreadable and not mine.rules:  # perhaps its rules could not be read
+        raise HeadraceError(unreadable[0])
     rules, problems = rules_of(mine.rules, context)
     if problems:
         raise HeadraceError(f"{folder / settings.FILE}: {problems[0]}")

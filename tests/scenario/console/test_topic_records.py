@@ -14,9 +14,10 @@ from fastavro import parse_schema, schemaless_writer
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.console.script_console import Console
+from tests.support.kafka.faulty_broker import FETCH, Damage, Fault, FaultyBroker
 from tests.support.servers.schema_registry import StubRegistry
 from tests.support.workers import WorkerProcess
-from tui.errors import NotFound
+from tui.errors import NotFound, Unreachable
 from tui.topics import reader as reading
 from tui.topics.page_scan import ReadLimits
 from tui.topics.position import around
@@ -68,6 +69,25 @@ def test_pages_in_both_directions_cover_each_record_once(broker: KafkaBroker, re
     joined = pages[1].joined(pages[0], 40)
     assert numbers(joined) == list(range(60, 100)) and joined.has_older
     assert numbers(reader.older(topic, ReadLimits(5), joined.starts)) == list(range(55, 60))
+
+
+def test_brokers_that_stop_responding_within_a_page_are_an_error_and_not_its_end(
+    broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "RESPONSE_TIMEOUT", 1.0)
+    topic = broker.create_topic()
+    for _ in range(2):  # batches, each as large as a response
+        broker.produce(topic, b"x" * 2000)
+    faulty = FaultyBroker(broker.bootstrap)
+    port = faulty.listen(Fault(FETCH, Damage.SILENT, after=1))
+    settings = {"bootstrap.servers": f"127.0.0.1:{port}", "max.partition.fetch.bytes": 2000}
+    reader = TopicReader(settings)
+    try:
+        with pytest.raises(Unreachable, match="no records within 1 s"):
+            reader.older(topic, ReadLimits(2, seconds=0.2))
+    finally:
+        reader.close()
+        faulty.close()
 
 
 def test_gaps_of_transactions_are_skipped(broker: KafkaBroker, topic: str, reader: TopicReader) -> None:

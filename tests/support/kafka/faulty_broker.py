@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-PRODUCE, LIST_OFFSETS, METADATA, OFFSET_FETCH, FIND_COORDINATOR = 0, 2, 3, 9, 10
+PRODUCE, FETCH, LIST_OFFSETS, METADATA, OFFSET_FETCH, FIND_COORDINATOR = 0, 1, 2, 3, 9, 10
 API_VERSIONS, CREATE_TOPICS, INIT_PRODUCER_ID, DESCRIBE_CLUSTER = 18, 19, 22, 60
 _WITH_ADDRESSES = (METADATA, FIND_COORDINATOR, DESCRIBE_CLUSTER)
 _PATIENCE = 120.0  # seconds for the thread of the broker, which thousands of clients keep busy
@@ -41,12 +41,13 @@ class Damage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A damaged response. `times`: how often, 0 always."""
+    """A damaged response. `times`: how often, 0 always. `after`: responses before the first damaged one."""
 
     api: int
     damage: Damage
     code: int = 0
     times: int = 0
+    after: int = 0
 
     def __str__(self) -> str:
         what = f"{self.damage} {self.code}" if self.damage in (Damage.CODE, Damage.INNER_CODE) else str(self.damage)
@@ -60,6 +61,7 @@ class Listener:
     port: int
     fault: Fault | None
     left: int
+    spared: int
     server: asyncio.Server
     seen: set[int] = field(default_factory=set)
     connections: set[asyncio.Task[None]] = field(default_factory=set)
@@ -110,7 +112,9 @@ class FaultyBroker:
 
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         port = int(server.sockets[0].getsockname()[1])
-        listener = self._listeners[port] = Listener(port, fault, fault.times if fault else 0, server)
+        listener = self._listeners[port] = Listener(
+            port, fault, fault.times if fault else 0, fault.after if fault else 0, server
+        )
         return port
 
     async def _unlisten(self, port: int) -> None:
@@ -168,6 +172,9 @@ class _Connection:
     def _due(self, api: int) -> Fault | None:
         fault = self._listener.fault
         if fault is None or fault.api != api or fault.damage is Damage.UNSUPPORTED:
+            return None
+        if self._listener.spared:
+            self._listener.spared -= 1
             return None
         if fault.times:
             self._listener.left -= 1

@@ -15,9 +15,11 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import JSON_VALUES
 from tests.support.console.console import console
 from tests.support.console.script_console import Console, ScriptResult
+from tests.support.kafka.faulty_broker import PRODUCE, Damage, Fault, FaultyBroker
 from tests.support.kafka.topics import values
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
+from tui.dead_letters import brokers
 from tui.dead_letters.brokers import DeadLetterTopic
 from tui.dead_letters.letters import PREFIX, DeadLetter
 from tui.errors import HeadraceError
@@ -190,6 +192,24 @@ def test_a_replayed_record_keeps_its_timestamp_if_it_is_known(broker: KafkaBroke
     assert result.where == f"{topic}-0@0"
     (replayed,) = DeadLetterTopic(topic, {"bootstrap.servers": settings}).newest(1).letters
     assert (replayed.timestamp == 1_600_000_000_000) is (kind == "CreateTime")
+
+
+def test_a_replay_without_confirmation_may_have_been_written(
+    broker: KafkaBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broker writes the record, and its response is lost."""
+    topic, faulty = broker.create_topic(), FaultyBroker(broker.bootstrap)
+    letters = [DeadLetter("dead", 0, 0, value=b"x")]
+    # A new broker takes a while for its first producer id.
+    assert not DeadLetterTopic("dead", {"bootstrap.servers": broker.bootstrap}).replay(letters, topic)[0].error
+    monkeypatch.setattr(brokers, "RESPONSE_TIMEOUT", 1.0)
+    port = faulty.listen(Fault(PRODUCE, Damage.SILENT))
+    try:
+        (result,) = DeadLetterTopic("dead", {"bootstrap.servers": f"127.0.0.1:{port}"}).replay(letters, topic)
+    finally:
+        faulty.close()
+    assert values(broker.bootstrap, topic, 2) == [b"x", b"x"]
+    assert "may have been written" in result.error
 
 
 async def test_missing_settings_are_reported(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,6 +176,62 @@ def test_a_full_disk_is_reported() -> None:
     assert done.stderr == "headrace: standard output: No space left on device\n"
 
 
+def test_a_full_disk_for_messages_changes_neither_the_course_nor_the_exit_code(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tui.main", "--script", str(tmp_path / "missing")]
+    code = "from tui.script.runner import Printer; Printer().report('x'); print('next step')"
+    changing = [sys.executable, "-c", code]
+    with Path("/dev/full").open("w") as full:
+        assert subprocess.run(command, stderr=full, check=False, timeout=TIMEOUT).returncode == 2
+        done = subprocess.run(changing, stdout=subprocess.PIPE, stderr=full, text=True, check=False, timeout=TIMEOUT)
+    assert done.stdout == "next step\n"
+
+
+def test_no_cluster_is_started_for_a_missing_current_context(run: Run) -> None:
+    done = run("-c", "config current-context", HEADRACE_KAFKA_PORT="1", HEADRACE_REST_PORT="1")
+    assert done.returncode == 3
+    assert done.stderr.startswith("headrace: there is no current context") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_scripts_of_other_systems(run: Run, tmp_path: Path, line_end: str) -> None:
+    """With a byte order mark and the line ends of Windows and old Macs, from a file and from standard input."""
+    text = "\ufeff" + line_end.join(("help pause # 1", "help stop", ""))
+    file = tmp_path / "script"
+    file.write_bytes(text.encode())
+    for done in (run("--script", str(file)), run("--script", "-", stdin=text)):
+        assert (done.returncode, done.stderr) == (0, "") and "stop" in done.stdout
+
+
+def test_a_script_in_utf_16_is_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "script").write_text("help\n", "utf-16")
+    done = run("--script", str(tmp_path / "script"))
+    assert done.returncode == 2 and "it is UTF-16 (convert it to UTF-8)" in done.stderr
+
+
+def test_settings_are_shown_although_the_current_context_is_unknown(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "headrace"
+    folder.mkdir()
+    (folder / "contexts.toml").write_text('current = "gone"\n')
+    (folder / "config.toml").write_text('[[commands]]\nkey = "g"\n')
+    done = run("-c", "config")
+    assert done.returncode == 0
+    assert "unknown context 'gone'" in done.stdout and "[[commands]]: expected key and run" in done.stdout
+
+
+@pytest.mark.parametrize("home", ["", "relative"])
+def test_no_settings_are_read_in_the_current_folder(home: str, tmp_path: Path) -> None:
+    """Whose context may name a command to be run."""
+    folder = tmp_path / home / ".config" / "headrace"
+    folder.mkdir(parents=True)
+    (folder / "contexts.toml").write_text('current = "planted"\n[contexts.planted]\nurl = "http://127.0.0.1:1"\n')
+    clean = {key: value for key, value in os.environ.items() if key != "XDG_CONFIG_HOME"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tui.main", "-c", "config"], env={**clean, "HOME": home}, cwd=tmp_path,
+        capture_output=True, text=True, check=False, timeout=TIMEOUT,
+    )  # fmt: skip
+    assert done.returncode == 0 and "planted" not in done.stdout
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_any_text_can_be_printed(run: Run, encoding: str) -> None:
     """Surrogates stand for bytes that were never UTF-8; JSON stays JSON under every encoding."""

@@ -16,8 +16,10 @@ VALUES = st.text(CHARACTERS)
 @given(st.dictionaries(KEYS, VALUES))
 @pytest.mark.parametrize("form", list(ConfigFormat))
 def test_a_written_config_is_read_back(form: ConfigFormat, config: dict[str, str]) -> None:
-    found = read(write(config, form), form)
+    text = write(config, form)
+    found = read(text, form)
     assert found.config == config and not found.problems
+    assert "\n".join(text.splitlines()) == text.removesuffix("\n"), "an editor splits lines where str.splitlines() does"
 
 
 def test_positions_of_keys() -> None:

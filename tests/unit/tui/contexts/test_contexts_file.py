@@ -54,6 +54,7 @@ WRONG = [
     ('[contexts.a]\nurl = ["http://x", 2]\n', "others must be a list of URLs"),
     ('[contexts.a]\nurl = "http://x"\nothers = "abc"\n', "others must be a list of URLs"),
     ('[contexts.a]\nurl = "http://x"\ntimeout = "soon"\n', "timeout must be a number of seconds"),
+    ('[contexts.a]\nurl = "http://x"\ntimeout = 1e300\n', "timeout must be a number of seconds"),
     ('[contexts.a]\nurl = "http://x"\nheaders = { A = 1 }\n', "headers must be a table of strings"),
     ('[contexts.a]\nurl = "http://x"\nbrand = [1.5, { "a b" = 1979-05-27 }]\n', "unknown key 'brand'"),
     ('[contexts.a]\nurl = "http://x"\nread-only = "yes"\n', "read-only must be true or false"),

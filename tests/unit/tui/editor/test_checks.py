@@ -30,6 +30,14 @@ def test_an_unedited_document_has_no_problems(connector: Connector, known: list[
     assert check(text, connector, known).entries == tuple(known)
 
 
+@pytest.mark.parametrize("char", ["\x0b", "\x85", "\u2028", "\u202e", "\u200d", "\U000e0041", "\ud800"])
+def test_characters_that_an_editor_does_not_keep_are_escaped(char: str) -> None:
+    known = [Offset({"filename": f"/a{char}b"}, {"position": 12})]
+    text = partitions.document(known)
+    assert char not in text and text.count("\n") + 1 == len(f"{text}.".splitlines())
+    assert check(text, FILE, known).entries == tuple(known)
+
+
 @pytest.mark.parametrize("digits", ["9223372036854775808", "9" * 5_000])
 def test_numbers_as_text_that_do_not_fit_are_errors(digits: str) -> None:
     partition, offset = f'{{"kafka_topic": "a", "kafka_partition": "{digits}"}}', f'{{"kafka_offset": "{digits}"}}'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -208,6 +209,31 @@ async def test_a_stop_answered_with_a_server_error_is_reverted(worker: Worker, s
     with pytest.raises(OffsetsNotApplied, match="502"):
         await apply_plan(worker, store, [])
     assert worker.state == "RUNNING", "the worker had stopped the connector, so the change resumed it"
+
+
+def make_unwritable(store: ChangeStore) -> None:
+    """No further step can be stored, as on a full disk."""
+    (stored,) = store.pending.folder.glob("*.json")
+    stored.with_name(f".{stored.name}.{os.getpid()}").mkdir()
+
+
+async def test_a_disk_that_is_full_before_the_change_leaves_no_connector_stopped(
+    worker: Worker, store: ChangeStore
+) -> None:
+    worker.fails_after = lambda call: make_unwritable(store) if call.path.endswith("/stop") else None
+    with pytest.raises(OffsetsNotApplied, match=r"cannot use .*json") as caught:
+        await apply_plan(worker, store, [])
+    assert not caught.value.stopped and not caught.value.unfinished
+    assert (worker.state, worker.offset) == ("RUNNING", 1500) and store.pending.of("s") is None
+
+
+async def test_a_disk_that_is_full_after_the_change_leaves_no_connector_stopped(
+    worker: Worker, store: ChangeStore
+) -> None:
+    worker.fails_after = lambda call: make_unwritable(store) if call.method == "PATCH" else None
+    done = await apply_plan(worker, store, [])
+    assert not done.left_stopped and "not in the history: cannot use" in done.trouble
+    assert (worker.state, worker.offset) == ("RUNNING", 500) and store.pending.of("s") is None
 
 
 @pytest.mark.parametrize("first", range(1, REQUESTS))

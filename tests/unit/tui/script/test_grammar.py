@@ -71,6 +71,11 @@ def test_all_words_after_two_dashes_are_names() -> None:
     assert command.names == ("-a", "--yes")
 
 
+def test_names_may_begin_with_other_dashes() -> None:
+    command = parse("stop -- \u2014x")
+    assert isinstance(command, Stop) and command.names == ("\u2014x",)
+
+
 def test_states_and_times_in_any_case() -> None:
     command = parse("wait a running --timeout 1.5m")
     assert isinstance(command, Wait)
@@ -103,6 +108,8 @@ def test_offsets_as_json_unquoted() -> None:
         ("get connectors --nope", "unknown option --nope"),
         ("get connectors -o", "needs a value"),
         ("stop x --yes=no", "takes no value"),
+        ("delete x \u2014dry-run", "dash (U+2014)"),
+        ("delete x \u2013y", "dash (U+2013)"),
         ("stop -e [", "not a regular expression"),
         ("stop 'x", "missing closing quote"),
         ("restart task x", "is not a task"),

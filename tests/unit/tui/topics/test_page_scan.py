@@ -47,7 +47,7 @@ def test_pages_have_each_record_once(parts: list[list[int]], is_older: bool, rec
     ("limits", "scanned"),
     [
         pytest.param(ReadLimits(20, scanned=25, chunk=20), 40, id="records of a search"),
-        pytest.param(ReadLimits(20, seconds=-1), 0, id="time"),
+        pytest.param(ReadLimits(20, seconds=-1), 20, id="time"),
     ],
 )
 def test_a_page_ends_at_its_limits(limits: ReadLimits, scanned: int) -> None:
@@ -56,3 +56,13 @@ def test_a_page_ends_at_its_limits(limits: ReadLimits, scanned: int) -> None:
     while ranges := scan.next_ranges():
         scan.take(ranges, read({0: list(range(END))}, ranges, END))
     assert (scan.page().is_cut, scan.page().scanned) == (True, scanned)
+
+
+def test_a_slow_page_has_records_although_its_time_ended_within_the_first_range() -> None:
+    empty = RecordPage((), {0: END}, {0: END}, {0: 0}, {0: END})
+    scan = PageScan(empty, ReadLimits(300, seconds=-1), True, None)
+    while ranges := scan.next_ranges():
+        scan.take(ranges, read({0: list(range(END))}, ranges, 10))
+    page = scan.page()
+    assert page.is_cut and [record.offset for record in page.records] == list(range(END - len(page.records), END))
+    assert page.records

@@ -87,3 +87,10 @@ def test_an_invalid_file_is_an_error_for_scripts(tmp_path: Path) -> None:
     (tmp_path / settings.FILE).write_text('[[rules]]\nwhen = "faild"\n')
     with pytest.raises(HeadraceError, match="rule 1: 'faild' is not a condition"):
         load_rules(tmp_path, "")
+
+
+@pytest.mark.parametrize(("content", "problem"), [("rules = [", "is not TOML"), ("rules = 4", "rules must be tables")])
+def test_rules_that_cannot_be_read_are_an_error(tmp_path: Path, content: str, problem: str) -> None:
+    (tmp_path / settings.FILE).write_text(content)
+    with pytest.raises(HeadraceError, match=problem):
+        load_rules(tmp_path, "")
