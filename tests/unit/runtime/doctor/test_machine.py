@@ -9,6 +9,7 @@ from pathlib import Path
 
 from runtime.doctor import machine
 from runtime.doctor.check_result import CheckSeverity
+from tests.support.control_groups import Files
 
 
 def run(*options: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -39,6 +40,13 @@ def test_too_few_open_files_for_spark() -> None:
     done = subprocess.run(doctor, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert "BAD   files      at most 200 open files: Spark needs 320: raise the hard limit to 1024" in done.stdout
+
+
+def test_the_limits_of_the_control_group(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    group = files.version_2(cpu__max="50000 100000", memory__max=str(400 << 20))
+    assert str(machine._cores(group)) == f"ok    cores      1 of {os.cpu_count()} may be used, by a quota of 0.5"
+    assert str(machine._memory(group)).startswith("note  memory     limited to 400 MB by the control group: ")
 
 
 def test_without_the_extra_runtime_the_console_is_healthy() -> None:
