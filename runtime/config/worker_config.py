@@ -99,7 +99,7 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("headrace.slots", ConfigType.INT, 0, _M, "Spark slots that run tasks; 0: one for each core "
          "that the worker may use, at most 8."),
     ConfigKey("headrace.slot.memory.mb", ConfigType.INT, 0, _M, "Memory use in MB above which a slot is replaced; 0: "
-         "never."),
+         "only when the memory limit of the worker's control group is nearly reached."),
     ConfigKey("headrace.slot.port", ConfigType.INT, 0, _M, "TCP port to which slots on the executors of a cluster "
          "connect; 0: any free one.", between(0, 65535)),
     ConfigKey("headrace.java.heap.mb", ConfigType.INT, 256, _M, "Largest heap in MB of each JVM that runs Java "

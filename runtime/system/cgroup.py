@@ -6,6 +6,7 @@ the groups below it.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 _UNLIMITED = 1 << 60  # bytes; version 1 has the largest number of pages instead of a word
+_SCORE = 300  # thousandths of the limit
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
@@ -49,6 +51,35 @@ class Cgroup:
             limit = _number(folder / "memory.max") or _number(folder / "memory.limit_in_bytes")
             if limit and limit < _UNLIMITED:
                 yield folder, limit
+
+
+class Kills:
+    """Notices the processes of the group that the kernel has ended because memory was used up."""
+
+    def __init__(self, group: Cgroup | None = None) -> None:
+        self._group = group or Cgroup()
+        self._before = self._group.kills
+
+    def look(self) -> str:
+        """What the kernel has done since the last call, and the remedy; empty if it has ended no process."""
+        kills = self._group.kills
+        number, self._before = kills - self._before, kills
+        if number <= 0:
+            return ""
+        limit = self._group.memory_limit
+        what = "the machine's memory" if limit is None else f"the memory limit of {limit >> 20} MB"
+        return (
+            f"the kernel has ended {number} process{'es' if number > 1 else ''} of this worker because {what} was used "
+            "up. Raise it, set headrace.slot.memory.mb, or use fewer slots or smaller heaps"
+        )
+
+
+def end_first(score: Path = Path("/proc/self/oom_score_adj"), group: Cgroup | None = None) -> None:
+    """Under a memory limit, have the kernel end this process, or those that it will start, rather than others of the
+    group, unless these are larger by 30 % of the limit: its work moves to another process, and theirs is everyone's."""
+    if (group or Cgroup()).memory_limit is not None:
+        with contextlib.suppress(OSError, ValueError):
+            score.write_text(str(min(int(score.read_text()) + _SCORE, 1000)))
 
 
 def usable_cores(group: Cgroup | None = None) -> int:

@@ -200,7 +200,6 @@ class Driver:
         while self._is_wanted(slot):
             attempt += 1
             started = time.monotonic()
-            context.setJobGroup(group_of(slot), f"slot {slot}, attempt {attempt}", interruptOnCancel=True)
             reason = self._run_job(context, slot, attempt)
             quick_ends = quick_ends + 1 if time.monotonic() - started < SHORT_LIFE else 0
             pause = 0.0 if quick_ends < 2 else min(0.25 * 2**quick_ends, MAX_PAUSE)
@@ -216,13 +215,18 @@ class Driver:
             ours.socket, ours.generation, slot, attempt, ours.lease_ttl, ours.runner, ours.folder,
             ours.java_heap, tuple(ours.java_options), tuple(ours.plugin_path), ours.access,
         )  # fmt: skip
+        from py4j.protocol import Py4JNetworkError
+
         try:
+            context.setJobGroup(group_of(slot), f"slot {slot}, attempt {attempt}", interruptOnCancel=True)
             if self._cluster is not None:
                 with self._slots:
                     size = self._executors.get(slot, ANY_SIZE)
                 self._cluster.run(settings, size)
             else:
                 run_to_end(context.parallelize([slot], 1), partial(serve, settings))
+        except (ConnectionError, Py4JNetworkError):  # the JVM has ended, which run() reports
+            return None
         except Exception as error:  # Spark's and Py4J's errors have no common type
             text = str(error)
             if DIED not in text:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.system.cgroup import Cgroup, usable_cores
+from runtime.system.cgroup import Cgroup, Kills, end_first, usable_cores
 from tests.support.control_groups import Files, write
 
 MB = 1 << 20
@@ -90,3 +90,21 @@ def test_usable_cores_are_those_of_the_affinity(files: Files) -> None:
         assert usable_cores(group) == 1
     finally:
         os.sched_setaffinity(0, all_cores)
+
+
+def test_kills_without_a_limit_are_those_of_the_machine(files: Files) -> None:
+    kills = Kills(files.version_2(memory__max="max", memory__events="oom_kill 0"))
+    assert kills.look() == ""
+    write(files.groups / "unified", {"memory__events": "oom_kill 2"})
+    assert "has ended 2 processes of this worker because the machine's memory was used up" in kills.look()
+    assert kills.look() == ""
+
+
+@pytest.mark.parametrize(("limit", "before", "after"), [("max", 0, 0), ("1000", 0, 300), ("1000", 937, 1000)])
+def test_a_process_that_the_kernel_ends_first_under_a_limit(
+    files: Files, tmp_path: Path, limit: str, before: int, after: int
+) -> None:
+    score = tmp_path / "oom_score_adj"
+    score.write_text(f"{before}\n")
+    end_first(score, files.version_2(memory__max=limit))
+    assert int(score.read_text()) == after
