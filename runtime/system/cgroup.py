@@ -1,4 +1,4 @@
-"""The limits of the control group of this process, as of its container: cores, memory, and kills by the kernel.
+"""The limits of the control group of this process, as of its container: cores, memory, processes with threads.
 
 Versions 1 and 2: cgroups(7), and the kernel's cgroup-v1/memory and cgroup-v2 pages. A limit of a group also holds for
 the groups below it.
@@ -23,7 +23,7 @@ class Cgroup:
 
     def __init__(self, process: Path = Path("/proc/self")) -> None:
         """`process`: its folder in /proc."""
-        self._cpu, self._memory = _folders(process, "cpu"), _folders(process, "memory")
+        self._cpu, self._memory, self._pids = (_folders(process, name) for name in ("cpu", "memory", "pids"))
 
     @property
     def cores(self) -> float | None:
@@ -46,6 +46,16 @@ class Cgroup:
         """How many of its processes the kernel has ended because memory was used up."""
         return next(filter(None, map(_kills, self._memory[:1])), 0)
 
+    @property
+    def threads_limit(self) -> int | None:
+        """The number of processes and threads."""
+        return min(filter(None, (_number(folder / "pids.max") for folder in self._pids)), default=None)
+
+    @property
+    def refused(self) -> int:
+        """How many processes and threads could not be started because of this limit."""
+        return sum(_table(folder / "pids.events").get("max", 0) for folder in self._pids)
+
     def _limited(self) -> Iterator[tuple[Path, int]]:
         for folder in self._memory:
             limit = _number(folder / "memory.max") or _number(folder / "memory.limit_in_bytes")
@@ -53,25 +63,31 @@ class Cgroup:
                 yield folder, limit
 
 
-class Kills:
-    """Notices the processes of the group that the kernel has ended because memory was used up."""
+class ReachedLimits:
+    """Notices the processes of the group that the kernel has ended, or not let start, because of a limit."""
 
     def __init__(self, group: Cgroup | None = None) -> None:
         self._group = group or Cgroup()
-        self._before = self._group.kills
+        self._kills, self._refused = self._group.kills, self._group.refused
 
-    def look(self) -> str:
-        """What the kernel has done since the last call, and the remedy; empty if it has ended no process."""
-        kills = self._group.kills
-        number, self._before = kills - self._before, kills
-        if number <= 0:
-            return ""
-        limit = self._group.memory_limit
-        what = "the machine's memory" if limit is None else f"the memory limit of {limit >> 20} MB"
-        return (
-            f"the kernel has ended {number} process{'es' if number > 1 else ''} of this worker because {what} was used "
-            "up. Raise it, set headrace.slot.memory.mb, or use fewer slots or smaller heaps"
-        )
+    def look(self) -> Iterator[str]:
+        """What the kernel has done since the last call, with the remedies."""
+        kills, refused = self._group.kills, self._group.refused
+        if (number := kills - self._kills) > 0:
+            limit = self._group.memory_limit
+            what = "the machine's memory" if limit is None else f"the memory limit of {limit >> 20} MB"
+            yield (
+                f"Out of memory: the kernel has ended {number} process{'es' if number > 1 else ''} of this worker because "
+                f"{what} was used up. Raise it, set headrace.slot.memory.mb, or use fewer slots or smaller heaps"
+            )
+        if (number := refused - self._refused) > 0:
+            limit = self._group.threads_limit
+            yield (
+                f"Out of threads: {number} could not be started because the control group of this worker has reached its "
+                f"limit{'' if limit is None else f' of {limit}'} (pids.max). Raise it (TasksMax= of systemd, --pids-limit "
+                "of containers, podPidsLimit of Kubernetes), or use more workers"
+            )
+        self._kills, self._refused = kills, refused
 
 
 def end_first(score: Path = Path("/proc/self/oom_score_adj"), group: Cgroup | None = None) -> None:

@@ -89,8 +89,10 @@ def _version(program: Path) -> str:
             [program, "-version"], capture_output=True, text=True, timeout=20, check=True, cwd=folder_of_children()
         )
     except (OSError, subprocess.SubprocessError) as error:
-        # The /usr/bin/java of macOS only prints where to get Java.
-        raise JavaError(f"{program} does not run ({error}): {ADVICE}") from error
+        # The /usr/bin/java of macOS only prints where to get Java; a JVM prints which resource it lacks.
+        output = error.stderr or error.stdout if isinstance(error, subprocess.CalledProcessError) else ""
+        reason = output.strip().splitlines()[-1] if output.strip() else error
+        raise JavaError(f"{program} does not run ({reason}): {ADVICE}") from error
     output = response.stderr + response.stdout
     version = re.search(r'version "([^"]+)"', output)
     if not version:

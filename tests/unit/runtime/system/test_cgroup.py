@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from runtime.system.cgroup import Cgroup, Kills, end_first, usable_cores
+from runtime.system.cgroup import Cgroup, ReachedLimits, end_first, usable_cores
 from tests.support.control_groups import Files, write
 
 MB = 1 << 20
@@ -93,11 +93,22 @@ def test_usable_cores_are_those_of_the_affinity(files: Files) -> None:
 
 
 def test_kills_without_a_limit_are_those_of_the_machine(files: Files) -> None:
-    kills = Kills(files.version_2(memory__max="max", memory__events="oom_kill 0"))
-    assert kills.look() == ""
+    limits = ReachedLimits(files.version_2(memory__max="max", memory__events="oom_kill 0"))
+    assert not [*limits.look()]
     write(files.groups / "unified", {"memory__events": "oom_kill 2"})
-    assert "has ended 2 processes of this worker because the machine's memory was used up" in kills.look()
-    assert kills.look() == ""
+    (text,) = limits.look()
+    assert "has ended 2 processes of this worker because the machine's memory was used up" in text
+    assert not [*limits.look()]
+
+
+@pytest.mark.parametrize(("limit", "shown"), [("200", "its limit of 200 (pids.max)"), ("max", "its limit (pids.max)")])
+def test_threads_that_could_not_be_started(files: Files, limit: str, shown: str) -> None:
+    limits = ReachedLimits(files.version_2(pids__max=limit, pids__events="max 1"))
+    assert not [*limits.look()]
+    write(files.groups / "unified", {"pids__events": "max 4"})
+    (text,) = limits.look()
+    assert text.startswith("Out of threads: 3 could not be started ")
+    assert shown in text
 
 
 @pytest.mark.parametrize(("limit", "before", "after"), [("max", 0, 0), ("1000", 0, 300), ("1000", 937, 1000)])
