@@ -73,21 +73,27 @@ class ReachedLimits:
     def look(self) -> Iterator[str]:
         """What the kernel has done since the last call, with the remedies."""
         kills, refused = self._group.kills, self._group.refused
-        if (number := kills - self._kills) > 0:
-            limit = self._group.memory_limit
-            what = "the machine's memory" if limit is None else f"the memory limit of {limit >> 20} MB"
-            yield (
-                f"Out of memory: the kernel has ended {number} process{'es' if number > 1 else ''} of this worker because "
-                f"{what} was used up. Raise it, set headrace.slot.memory.mb, or use fewer slots or smaller heaps"
-            )
-        if (number := refused - self._refused) > 0:
-            limit = self._group.threads_limit
-            yield (
-                f"Out of threads: {number} could not be started because the control group of this worker has reached its "
-                f"limit{'' if limit is None else f' of {limit}'} (pids.max). Raise it (TasksMax= of systemd, --pids-limit "
-                "of containers, podPidsLimit of Kubernetes), or use more workers"
-            )
+        if kills > self._kills:
+            yield _out_of_memory(kills - self._kills, self._group.memory_limit)
+        if refused > self._refused:
+            yield _out_of_threads(refused - self._refused, self._group.threads_limit)
         self._kills, self._refused = kills, refused
+
+
+def _out_of_memory(kills: int, limit: int | None) -> str:
+    what = "the machine's memory" if limit is None else f"the memory limit of {limit >> 20} MB"
+    return (
+        f"Out of memory: the kernel has ended {kills} process{'es' if kills > 1 else ''} of this worker because {what} "
+        "was used up. Raise it, set headrace.slot.memory.mb, or use fewer slots or smaller heaps"
+    )
+
+
+def _out_of_threads(refused: int, limit: int | None) -> str:
+    return (
+        f"Out of threads: {refused} could not be started because the control group of this worker has reached its limit"
+        f"{'' if limit is None else f' of {limit}'} (pids.max). Raise it (TasksMax= of systemd, --pids-limit of "
+        "containers, podPidsLimit of Kubernetes), or use more workers"
+    )
 
 
 def end_first(score: Path = Path("/proc/self/oom_score_adj"), group: Cgroup | None = None) -> None:

@@ -92,7 +92,7 @@ def _version(program: Path) -> str:
         # The /usr/bin/java of macOS only prints where to get Java; a JVM prints which resource it lacks.
         output = error.stderr or error.stdout if isinstance(error, subprocess.CalledProcessError) else ""
         reason = output.strip().splitlines()[-1] if output.strip() else error
-        raise JavaError(f"{program} does not run ({reason}): {ADVICE}") from error
+        raise JavaError(f"{program} does not run ({reason}): {ADVICE}") from None
     output = response.stderr + response.stdout
     version = re.search(r'version "([^"]+)"', output)
     if not version:
