@@ -118,7 +118,13 @@ def _jars() -> CheckResult:
 
 
 def _port(port: int, service: str, remedy: str) -> CheckResult:
-    if ports.choose(port) == port:
+    try:
+        free = ports.choose(port) == port
+    except OSError as error:  # no port at all
+        return bad(
+            "port", f"{ports.HOST}: {error.strerror}", "Spark needs it: give the loopback interface this address"
+        )
+    if free:
         return ok("port", f"{port} is free ({service})")
     return note("port", f"{port} is in use ({service})", remedy)
 

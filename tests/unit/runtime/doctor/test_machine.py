@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from runtime.doctor import machine
 from runtime.doctor.check_result import CheckSeverity
+from runtime.embedded.processes import ports
 from tests.support.control_groups import Files
 
 
@@ -40,6 +43,12 @@ def test_too_few_open_files_for_spark() -> None:
     done = subprocess.run(doctor, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert "BAD   files      at most 200 open files: Spark needs 320: raise the hard limit to 1024" in done.stdout
+
+
+def test_without_the_address_of_the_loopback_interface(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "HOST", "192.0.2.1")  # of no machine (RFC 5737)
+    result = str(machine._port(8083, "REST", "another"))
+    assert result.startswith("BAD   port       192.0.2.1: Cannot assign requested address: Spark needs it: ")
 
 
 def test_the_limits_of_the_control_group(tmp_path: Path) -> None:
