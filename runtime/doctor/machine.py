@@ -8,6 +8,7 @@ import platform
 import resource
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -62,6 +63,7 @@ def check_machine(version: Version = installed_version) -> Iterator[CheckResult]
     yield _cores(group)
     yield _memory(group)
     yield _open_files()
+    yield _temporary(Path(tempfile.gettempdir()))
     yield from (_folder(folder) for folder in (cache_folder(), state.state_folder().parent))
 
 
@@ -151,6 +153,14 @@ def _open_files() -> CheckResult:
     if soft != resource.RLIM_INFINITY and soft < _MIN_OPEN_FILES:
         return note("files", f"at most {soft} open files", f"ulimit -n {_MIN_OPEN_FILES} (the hard limit is {hard})")
     return ok("files", f"at most {soft} open files" if soft != resource.RLIM_INFINITY else "no limit of open files")
+
+
+def _temporary(folder: Path) -> CheckResult:
+    """Whether the libraries run that Java unpacks there."""
+    if os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0):
+        remedy = "set -Djava.io.tmpdir in spark.driver.extraJavaOptions and headrace.java.options"
+        return note("folder", f"{folder} (TMPDIR) is mounted with noexec: no Snappy, LZ4 or Zstandard in Java", remedy)
+    return ok("folder", f"{folder} (TMPDIR)")
 
 
 def _folder(folder: Path) -> CheckResult:

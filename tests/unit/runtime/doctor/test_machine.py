@@ -45,6 +45,16 @@ def test_too_few_open_files_for_spark() -> None:
     assert "BAD   files      at most 200 open files: Spark needs 320: raise the hard limit to 1024" in done.stdout
 
 
+def test_a_temporary_folder_where_libraries_of_java_do_not_run(tmp_path: Path) -> None:
+    assert machine._temporary(tmp_path).severity is CheckSeverity.OK
+    program = "import sys; from pathlib import Path; from runtime.doctor import machine\n"
+    program += "print(machine._temporary(Path(sys.argv[1])))"
+    mount = 'mount -t tmpfs -o noexec none "$1" && exec "$2" -c "$3" "$1"'
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "-", tmp_path, sys.executable]
+    done = subprocess.run([*command, program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.startswith(f"note  folder     {tmp_path} (TMPDIR) is mounted with noexec: ")
+
+
 def test_without_the_address_of_the_loopback_interface(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ports, "HOST", "192.0.2.1")  # of no machine (RFC 5737)
     result = str(machine._port(8083, "REST", "another"))
