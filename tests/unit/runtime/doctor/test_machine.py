@@ -50,7 +50,7 @@ def test_a_temporary_folder_where_libraries_of_java_do_not_run(tmp_path: Path) -
     program = "import sys; from pathlib import Path; from runtime.doctor import machine\n"
     program += "print(machine._temporary(Path(sys.argv[1])))"
     mount = 'mount -t tmpfs -o noexec none "$1" && exec "$2" -c "$3" "$1"'
-    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "-", tmp_path, sys.executable]
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "-", str(tmp_path), sys.executable]
     done = subprocess.run([*command, program], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.startswith(f"note  folder     {tmp_path} (TMPDIR) is mounted with noexec: ")
 
