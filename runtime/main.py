@@ -77,6 +77,7 @@ def main(argv: Sequence[str]) -> int:
 
             return standalone.main(file, connectors)
         case ["embedded", *rest]:
+            leave_first_process()
             from runtime.embedded import cli
 
             return cli.main(rest)

@@ -11,9 +11,11 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import json
+import logging
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -57,6 +59,7 @@ MAX_PAUSE = 10.0
 MAX_REASON = 8000
 DIED, CANCELLED = "Python worker exited unexpectedly", "cancelled part of cancelled job group"  # in Spark's errors
 SESSION_THREADS = 4  # requests of Spark connectors that run at the same time
+SENDING = "Exception while sending command."  # which Py4J logs, with a stack, for each thread when the JVM has ended
 NO_JAVA = (
     "Java was not found. Spark needs Java 17 or newer: install it (Debian: openjdk-17-jre-headless) or set JAVA_HOME"
 )
@@ -215,8 +218,6 @@ class Driver:
             ours.socket, ours.generation, slot, attempt, ours.lease_ttl, ours.runner, ours.folder,
             ours.java_heap, tuple(ours.java_options), tuple(ours.plugin_path), ours.access,
         )  # fmt: skip
-        from py4j.protocol import Py4JNetworkError
-
         try:
             context.setJobGroup(group_of(slot), f"slot {slot}, attempt {attempt}", interruptOnCancel=True)
             if self._cluster is not None:
@@ -225,9 +226,9 @@ class Driver:
                 self._cluster.run(settings, size)
             else:
                 run_to_end(context.parallelize([slot], 1), partial(serve, settings))
-        except (ConnectionError, Py4JNetworkError):  # the JVM has ended, which run() reports
-            return None
         except Exception as error:  # Spark's and Py4J's errors have no common type
+            if self._jvm_has_ended(error):
+                return None
             text = str(error)
             if DIED not in text:
                 return None if CANCELLED in text else _without_java_frames(text)
@@ -235,6 +236,17 @@ class Driver:
                 return None
         self._report({"op": "slot_ended", "slot": slot, "attempt": attempt})
         return None
+
+    def _jvm_has_ended(self, error: Exception) -> bool:
+        """Whether this is the reason for an error, which run() reports."""
+        from py4j.protocol import Py4JError, Py4JJavaError
+
+        if isinstance(error, Py4JJavaError) or not isinstance(error, ConnectionError | Py4JError):
+            return False
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._gateway.proc.wait(JVM_END)
+            return True
+        return False
 
     def _record(self, context: Any) -> None:
         """Have the JVM load the classes of a normal start, shut it down, and keep the archive that it writes at
@@ -312,6 +324,7 @@ def main() -> None:
     if os.getpgid(0) != os.getpid():
         os.setpgid(0, 0)
     faulthandler.enable()
+    logging.getLogger().addFilter(lambda record: record.msg != SENDING)
     signal.signal(signal.SIGTERM, lambda *_: None)  # not SIG_IGN, which the JVM would inherit
     settings = DriverSettings.from_json(json.loads(sys.stdin.buffer.readline()))
     limit_files(settings.file_paths)
