@@ -14,7 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 _UNLIMITED = 1 << 60  # bytes; version 1 has the largest number of pages instead of a word
-_SCORE = 300  # thousandths of the limit
+BEFORE_LARGER, BEFORE_ALL = 300, 1000
+"""Scores of end_first(), in thousandths of the limit."""
+
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
@@ -96,12 +98,14 @@ def _out_of_threads(refused: int, limit: int | None) -> str:
     )
 
 
-def end_first(score: Path = Path("/proc/self/oom_score_adj"), group: Cgroup | None = None) -> None:
+def end_first(
+    added: int = BEFORE_LARGER, score: Path = Path("/proc/self/oom_score_adj"), group: Cgroup | None = None
+) -> None:
     """Under a memory limit, have the kernel end this process, or those that it will start, rather than others of the
-    group, unless these are larger by 30 % of the limit: its work moves to another process, and theirs is everyone's."""
+    group, unless these are larger by this part of the limit: those do the work of all."""
     if (group or Cgroup()).memory_limit is not None:
         with contextlib.suppress(OSError, ValueError):
-            score.write_text(str(min(int(score.read_text()) + _SCORE, 1000)))
+            score.write_text(str(min(int(score.read_text()) + added, 1000)))
 
 
 def usable_cores(group: Cgroup | None = None) -> int:

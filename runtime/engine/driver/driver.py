@@ -52,6 +52,7 @@ from runtime.java.install.errors import InstallError
 from runtime.java.jvm.errors import JarsError, JavaError
 from runtime.model.executor_size import ANY_SIZE
 from runtime.system.allowed_folders import limit_files
+from runtime.system.cgroup import BEFORE_ALL, end_first
 
 JVM_END = 3.0  # seconds for Spark's own shutdown
 SHORT_LIFE = 5.0  # seconds; a slot that ends sooner is started again only after a pause
@@ -330,6 +331,7 @@ def main() -> None:
     limit_files(settings.file_paths)
     if settings.record:
         os.nice(19)
+        end_first(BEFORE_ALL)
     driver = Driver(settings)
     try:
         driver.run()

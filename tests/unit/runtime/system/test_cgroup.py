@@ -117,5 +117,5 @@ def test_a_process_that_the_kernel_ends_first_under_a_limit(
 ) -> None:
     score = tmp_path / "oom_score_adj"
     score.write_text(f"{before}\n")
-    end_first(score, files.version_2(memory__max=limit))
+    end_first(300, score, files.version_2(memory__max=limit))
     assert int(score.read_text()) == after
