@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from runtime.system.first_process import leave_first_process
+
 WORKER_USAGE = """usage: headrace worker distributed FILE.properties
        headrace worker standalone FILE.properties [CONNECTOR.properties|CONNECTOR.json ...]"""
 
@@ -65,14 +67,17 @@ def main(argv: Sequence[str]) -> int:
         case ["migrate", *_]:
             return _refuse(MIGRATE_USAGE)
         case ["worker", "distributed", file]:
+            leave_first_process()
             from runtime.worker import worker
 
             return worker.main(file)
         case ["worker", "standalone", file, *connectors]:
+            leave_first_process()
             from runtime.worker import standalone
 
             return standalone.main(file, connectors)
         case ["embedded", *rest]:
+            leave_first_process()
             from runtime.embedded import cli
 
             return cli.main(rest)

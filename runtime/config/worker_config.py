@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,10 +20,12 @@ from runtime.config.restart_policy import BUDGET
 from runtime.config.secret_values import passwords
 from runtime.config.session_keys import SessionKeySettings, session_key_settings
 from runtime.config.spark_cluster import check_cluster
+from runtime.system.cgroup import usable_cores
 
 _H, _M, _L = Importance.HIGH, Importance.MEDIUM, Importance.LOW
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 _HEADERS = "org.apache.kafka.connect.storage.SimpleHeaderConverter"
+_MAX_DEFAULT_SLOTS = 8
 
 DISTRIBUTED = ConfigDef(
     ConfigKey("bootstrap.servers", ConfigType.LIST, "localhost:9092", _H, "Brokers for the first connection to the "
@@ -95,9 +96,10 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("headrace.allowed.hosts", ConfigType.LIST, "", _M, "Further Host headers that the REST API accepts."),
     ConfigKey("headrace.file.paths", ConfigType.LIST, "", _M, "Folders on local file systems that the bundled file "
          "connectors may use; empty: any."),
-    ConfigKey("headrace.slots", ConfigType.INT, 0, _M, "Spark slots that run tasks; 0: one for each core."),
+    ConfigKey("headrace.slots", ConfigType.INT, 0, _M, "Spark slots that run tasks; 0: one for each core "
+         "that the worker may use, at most 8."),
     ConfigKey("headrace.slot.memory.mb", ConfigType.INT, 0, _M, "Memory use in MB above which a slot is replaced; 0: "
-         "never."),
+         "only when the memory limit of the worker's control group is nearly reached."),
     ConfigKey("headrace.slot.port", ConfigType.INT, 0, _M, "TCP port to which slots on the executors of a cluster "
          "connect; 0: any free one.", between(0, 65535)),
     ConfigKey("headrace.java.heap.mb", ConfigType.INT, 256, _M, "Largest heap in MB of each JVM that runs Java "
@@ -278,7 +280,7 @@ def distributed(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> Wor
         topic_tracking=v["topic.tracking.enable"],
         topic_tracking_reset=v["topic.tracking.allow.reset"],
         topic_creation=v["topic.creation.enable"],
-        slots=v["headrace.slots"] or min(os.cpu_count() or 1, 8),
+        slots=v["headrace.slots"] or min(usable_cores(), _MAX_DEFAULT_SLOTS),
         lease=v["headrace.lease.ms"] / 1000,
         stuck=v["headrace.stuck.ms"] / 1000,
         slot_memory=v["headrace.slot.memory.mb"] << 20,

@@ -8,6 +8,7 @@ import platform
 import resource
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -20,6 +21,7 @@ from runtime.java.jvm import jars
 from runtime.java.jvm.errors import JarsError, JavaError
 from runtime.java.jvm.java import find_java
 from runtime.system.cache import cache_folder
+from runtime.system.cgroup import Cgroup, usable_cores
 
 CONSOLE = ("textual", "httpx", "orjson", "pyyaml")
 RUNTIME = ("pyspark", "confluent-kafka", "kafka-python", "starlette", "uvicorn")
@@ -30,6 +32,7 @@ Version = Callable[[str], str | None]
 _OLDEST_PYTHON = (3, 11)
 _MIN_OPEN_FILES = 1024  # enough for a thousand connectors
 _SPARK_OPEN_FILES = 320  # Spark does not start with 256
+_MIN_MEMORY = 512  # MB
 _MIN_DISK = 500 * 1024 * 1024  # bytes: jars, Spark's files, the data of a small broker
 
 
@@ -56,7 +59,11 @@ def check_machine(version: Version = installed_version) -> Iterator[CheckResult]
     yield _jars()
     yield _port(ports.REST_PORT, "the worker's REST API", "set another port in the worker's `listeners`")
     yield _port(ports.KAFKA_PORT, "the embedded broker", "the embedded cluster chooses another port itself")
+    group = Cgroup()
+    yield _cores(group)
+    yield _memory(group)
     yield _open_files()
+    yield _temporary(Path(tempfile.gettempdir()))
     yield from (_folder(folder) for folder in (cache_folder(), state.state_folder().parent))
 
 
@@ -113,9 +120,29 @@ def _jars() -> CheckResult:
 
 
 def _port(port: int, service: str, remedy: str) -> CheckResult:
-    if ports.choose(port) == port:
+    try:
+        free = ports.choose(port) == port
+    except OSError as error:  # no port at all
+        return bad(
+            "port", f"{ports.HOST}: {error.strerror}", "Spark needs it: give the loopback interface this address"
+        )
+    if free:
         return ok("port", f"{port} is free ({service})")
     return note("port", f"{port} is in use ({service})", remedy)
+
+
+def _cores(group: Cgroup) -> CheckResult:
+    quota = "" if group.cores is None else f", by a quota of {group.cores:g}"
+    return ok("cores", f"{usable_cores(group)} of {os.cpu_count()} may be used{quota}")
+
+
+def _memory(group: Cgroup) -> CheckResult:
+    if group.memory_limit is None:
+        return ok("memory", "no limit by a control group")
+    limit = f"limited to {group.memory_limit >> 20} MB by the control group"
+    if group.memory_limit >> 20 < _MIN_MEMORY:
+        return note("memory", limit, f"a worker needs {_MIN_MEMORY} MB, with Java plugins or Spark connectors more")
+    return ok("memory", limit)
 
 
 def _open_files() -> CheckResult:
@@ -126,6 +153,14 @@ def _open_files() -> CheckResult:
     if soft != resource.RLIM_INFINITY and soft < _MIN_OPEN_FILES:
         return note("files", f"at most {soft} open files", f"ulimit -n {_MIN_OPEN_FILES} (the hard limit is {hard})")
     return ok("files", f"at most {soft} open files" if soft != resource.RLIM_INFINITY else "no limit of open files")
+
+
+def _temporary(folder: Path) -> CheckResult:
+    """Whether the libraries run that Java unpacks there."""
+    if os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0):
+        remedy = "set -Djava.io.tmpdir in spark.driver.extraJavaOptions and headrace.java.options"
+        return note("folder", f"{folder} (TMPDIR) is mounted with noexec: no Snappy, LZ4 or Zstandard in Java", remedy)
+    return ok("folder", f"{folder} (TMPDIR)")
 
 
 def _folder(folder: Path) -> CheckResult:

@@ -26,7 +26,7 @@ _NAME = re.compile(r"headrace-[0-9a-f]{8}-\d+-\w*-\w+")
 
 def make_folder(socket: str) -> str:
     """Create a folder that only this user can enter, for a socket of this name. Removes the folders of this user's
-    processes that have ended."""
+    processes that have ended. OSError if that fails."""
     for parent in {tempfile.gettempdir(), _SHORT}:
         _remove(_orphans(Path(parent)))
     prefix = _own_prefix()
@@ -34,7 +34,11 @@ def make_folder(socket: str) -> str:
     if len(os.fsencode(Path(folder, socket))) <= _MAX_SOCKET_PATH:
         return folder
     Path(folder).rmdir()
-    return tempfile.mkdtemp(prefix=prefix, dir=_SHORT)
+    try:
+        return tempfile.mkdtemp(prefix=prefix, dir=_SHORT)
+    except OSError as error:
+        reason = f"{error.strerror}, and the path of TMPDIR is too long for sockets: set TMPDIR to a shorter one"
+        raise OSError(error.errno, reason, _SHORT) from None
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from runtime.embedded.errors import StartError
 from runtime.embedded.processes import ports
 from runtime.embedded.processes.service import Service
 from runtime.java.jvm import jars
-from runtime.java.jvm.java import SHARED_PAGES, Java
+from runtime.java.jvm.java import SHARED_PAGES, Java, temporary_folder
 from runtime.kafka.clients.open_clients import KeptAdmin
 from runtime.system.cache import cache_folder
 
@@ -206,7 +206,7 @@ class Broker(Service):
     def _command(self, folder: Path, options: Sequence[str]) -> list[str]:
         # Sorted and without wildcards: a class archive is valid for one class path only.
         class_path = os.pathsep.join(str(jar) for jar in sorted(folder.glob("*.jar")))
-        return [str(self._java.program), *_JVM, *options, *_LOGGING, "-cp", class_path]
+        return [str(self._java.program), *_JVM, temporary_folder(), *options, *_LOGGING, "-cp", class_path]
 
     def _format(self, java: Sequence[str]) -> None:
         cluster_id = self.config.cluster_id or new_cluster_id()

@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -47,6 +48,7 @@ from runtime.java.install.errors import InstallError
 from runtime.java.jvm.errors import JarsError, JavaError
 from runtime.model.executor_size import ANY_SIZE
 from runtime.system.allowed_folders import limit_files
+from runtime.system.cgroup import BEFORE_ALL, end_first
 
 JVM_END = 3.0  # seconds for Spark's own shutdown
 SHORT_LIFE = 5.0  # seconds; a slot that ends sooner is started again only after a pause
@@ -182,7 +184,6 @@ class Driver:
         while self._is_wanted(slot):
             attempt += 1
             started = time.monotonic()
-            context.setJobGroup(group_of(slot), f"slot {slot}, attempt {attempt}", interruptOnCancel=True)
             reason = self._run_job(context, slot, attempt)
             quick_ends = quick_ends + 1 if time.monotonic() - started < SHORT_LIFE else 0
             pause = 0.0 if quick_ends < 2 else min(0.25 * 2**quick_ends, MAX_PAUSE)
@@ -199,6 +200,7 @@ class Driver:
             ours.java_heap, tuple(ours.java_options), tuple(ours.plugin_path), ours.access,
         )  # fmt: skip
         try:
+            context.setJobGroup(group_of(slot), f"slot {slot}, attempt {attempt}", interruptOnCancel=True)
             if self._cluster is not None:
                 with self._slots:
                     size = self._executors.get(slot, ANY_SIZE)
@@ -206,6 +208,8 @@ class Driver:
             else:
                 run_to_end(context.parallelize([slot], 1), partial(serve, settings))
         except Exception as error:  # Spark's and Py4J's errors have no common type
+            if self._jvm_has_ended(error):
+                return None
             text = str(error)
             if DIED not in text:
                 return None if CANCELLED in text else _without_java_frames(text)
@@ -213,6 +217,17 @@ class Driver:
                 return None
         self._report({"op": "slot_ended", "slot": slot, "attempt": attempt})
         return None
+
+    def _jvm_has_ended(self, error: Exception) -> bool:
+        """Whether this is the reason for an error, which run() reports."""
+        from py4j.protocol import Py4JError, Py4JJavaError
+
+        if isinstance(error, Py4JJavaError) or not isinstance(error, ConnectionError | Py4JError):
+            return False
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._gateway.proc.wait(JVM_END)
+            return True
+        return False
 
     def _record(self, context: Any) -> None:
         """Have the JVM load the classes of a normal start, shut it down, and keep the archive that it writes at
@@ -295,6 +310,7 @@ def main() -> None:
     limit_files(settings.file_paths)
     if settings.record:
         os.nice(19)
+        end_first(BEFORE_ALL)
     driver = Driver(settings)
     try:
         driver.run()

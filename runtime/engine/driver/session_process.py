@@ -30,6 +30,7 @@ from runtime.engine.driver.session.spark_session import SharedSession
 from runtime.engine.driver.spark_start import start_spark
 from runtime.engine.protocol.settings import DriverSettings
 from runtime.system.allowed_folders import limit_files
+from runtime.system.cgroup import end_first
 
 IDLE_END = 300.0
 """Seconds without a connection after which the process ends."""
@@ -82,6 +83,7 @@ def main() -> None:
     descriptor, rows, worker = sys.argv[1:]
     settings = DriverSettings.from_json(json.loads(sys.stdin.buffer.readline()))
     limit_files(settings.file_paths)
+    end_first()
     try:
         run(settings, socket.socket(fileno=int(descriptor)), rows, int(worker))
     except OSError as error:  # the JVM has told why

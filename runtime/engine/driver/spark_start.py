@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from runtime.config.spark_cluster import is_local
 from runtime.engine.driver.gateway import LocalJvm, is_direct, name_unknown_user, submitted, without_numpy_converters
 from runtime.engine.driver.jvm import java_options, spark_properties, write_log_settings
 
+_SENDING = "Exception while sending command."  # which Py4J logs, with a stack, for each thread when the JVM has ended
+
 
 def start_spark(
     java: Path, conf: Mapping[str, str], master: str, folder: Path, sockets: Path, options: Sequence[str],
@@ -17,6 +20,7 @@ def start_spark(
 ) -> Any:  # fmt: skip
     """The context. `conf`: the operator's properties, with the jars of packages. `folder`: of this JVM. `sockets`: a
     folder with a short path. `options` of a local JVM. `launched` gets the gateway to it, before there is a context."""
+    logging.getLogger().addFilter(lambda record: record.msg != _SENDING)
     local = is_local(master)
     properties = spark_properties(conf, master, folder, sockets)
     options = java_options(conf, local, folder, options)

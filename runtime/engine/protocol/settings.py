@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,8 +10,8 @@ from typing import Any
 
 from runtime.config.spark_cluster import is_local
 from runtime.engine.protocol.remote import RemoteAccess
+from runtime.system.cgroup import usable_cores
 
-MAX_DEFAULT_SLOTS = 8
 MAX_EXTRA_SLOTS = 32  # each is a process of about 40 MB
 _SESSION_CORES = 8  # of Spark, at least
 DEFAULT_JAVA_HEAP = 256
@@ -31,17 +30,11 @@ def session_link(slots_socket: str) -> Path:
     return Path(slots_socket).with_name("spark.sock")
 
 
-def default_slots() -> int:
-    """One slot for each core available to this process, up to MAX_DEFAULT_SLOTS."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, MAX_DEFAULT_SLOTS)
-
-
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
     """Times are in seconds. `runner` names the class that runs a task in a slot ("package.module:Class")."""
 
-    slots: int = field(default_factory=default_slots)
+    slots: int = 1
     spark_conf: Mapping[str, str] = field(default_factory=dict)  # properties beginning with `spark.`
     lease_ttl: float = 10.0  # of a slot on another machine; a third is the time between two reports of a slot
     membership: float = 0.0  # for which a membership in the group is confirmed at most; infinite without a group
@@ -118,7 +111,7 @@ class DriverSettings:
     def session_master(self) -> str:
         """Spark's master for the session of connectors on this machine. Jobs of several connectors run at the same
         time, and a reader that waits for records holds a core of Spark."""
-        return self.conf.get("spark.master", f"local[{max(2 * default_slots(), _SESSION_CORES)}]")
+        return self.conf.get("spark.master", f"local[{max(2 * usable_cores(), _SESSION_CORES)}]")
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> DriverSettings:

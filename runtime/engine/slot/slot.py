@@ -34,6 +34,7 @@ from runtime.pipeline.task.control import PluginCall
 from runtime.pipeline.task.log import set_levels
 from runtime.plugins.activation import enter
 from runtime.system.allowed_folders import limit_files
+from runtime.system.cgroup import end_first
 from runtime.system.processes import end_with_parent
 
 CONNECT_TIMEOUT = 5.0
@@ -44,6 +45,7 @@ def serve(settings: SlotSettings, rows: Iterable[object]) -> None:
     """The body of the Spark task. It never returns: leftover threads must not outlive it in a reused process."""
     os.setsid()  # a plugin that signals its process group reaches this slot alone
     end_with_parent()
+    end_first()
     faulthandler.enable()
     factory = load_runner(settings.runner)
     channel = BlockingChannel(UnixConnection(settings.socket, CONNECT_TIMEOUT))

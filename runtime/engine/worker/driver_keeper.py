@@ -15,6 +15,7 @@ from runtime.engine.protocol.settings import DriverSettings, EngineSettings
 from runtime.engine.worker.driver_process import DriverProcess
 from runtime.engine.worker.worker_folder import socket_path
 from runtime.model.executor_size import ExecutorSize
+from runtime.system.cgroup import Cgroup
 from runtime.system.scheduling import Delay, ProcessTree, RunLimit
 
 _log = logging.getLogger(__name__)
@@ -22,6 +23,7 @@ _log = logging.getLogger(__name__)
 _WARNING = re.compile(r"\[[\d.]+s\]\[warning\]|(OpenJDK|Java HotSpot).* VM warning: ")
 
 MAX_PAUSE = 30.0
+RECORDING = 300 << 20  # bytes of memory that the processes which record the archive need
 MAX_START_FACTOR = 8
 """Factor by which the time for the start of Spark has grown at most, after starts that were too slow."""
 
@@ -40,6 +42,7 @@ class DriverKeeper:
         access: RemoteAccess | None = None,
         secret: str = "",
         delay: type[Delay] = Delay,
+        group: Cgroup | None = None,
     ) -> None:
         """`report` gets the driver's reports about its slots; `access` and `secret` are for slots on other machines;
         the `delay` of its processes does not count as time for the start of Spark."""
@@ -56,6 +59,7 @@ class DriverKeeper:
         self._stale_archive = False  # the last start from the archive failed
         self._archive_missing = False
         self._start_factor, self._delay = 1, delay
+        self._group = group or Cgroup()
         self._slots: Sequence[int] = range(settings.slots)
         self._executors: Mapping[int, ExecutorSize] = {}
         self.generation = 0
@@ -187,8 +191,10 @@ class DriverKeeper:
         self._last_line = reason_of(self._last_line, line)
 
     def record_archive(self) -> None:
-        """Record the archive in the background unless it exists; called once the slots are up."""
-        if self._archive_missing and self._settings.archive and self._settings.local and self._recorder is None:
+        """Record the archive in the background unless it exists, or memory is short; called once the slots are up."""
+        wanted = self._archive_missing and self._settings.archive and self._settings.local and self._recorder is None
+        free = self._group.memory_free
+        if wanted and (free is None or free >= RECORDING):
             self._recorder = asyncio.create_task(self._record())
 
     async def _record(self) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from runtime.engine.placement.roster import Roster
 from runtime.engine.placement.slot_link import SlotLink, TaskRun
 from runtime.engine.protocol.settings import EngineSettings
+from runtime.system.cgroup import Cgroup
 from runtime.system.scheduling import Delay
 
 CORE_WAIT = 10.0
@@ -115,6 +116,8 @@ class LostLinks:
 
 _log = logging.getLogger(__name__)
 
+LITTLE_MEMORY = 0.1  # part of the memory limit
+LARGE_SLOT = 0.25  # part of the memory limit
 LEAK_TIMEOUT = 5.0  # seconds after which a slot with only revoked tasks is replaced
 MAX_SILENCE_LEASES = 5  # lease times after which a silent slot is given up even if it got almost no processor time
 LIMIT_GROWTH = 1.1  # factor by which the task limit of a slot grows at each check
@@ -131,6 +134,7 @@ class SlotWatch:
     roster: Roster
     settings: EngineSettings
     clock: Callable[[], float]
+    group: Cgroup = field(default_factory=Cgroup)
     next_crowded_line: float = math.inf
     unreported: Sequence[TaskRun] = ()  # tasks that wait for long
     absent_since: dict[int, float] = field(default_factory=dict)
@@ -176,14 +180,27 @@ class SlotWatch:
                 link.starved = delay > silence / 2
                 yield link, silence
 
-    def too_large(self) -> Sequence[SlotLink]:
-        """Slots that use more memory than headrace.slot.memory.mb allows: one of their plugins may leak memory."""
+    def too_large(self) -> Sequence[tuple[SlotLink, str]]:
+        """Slots that use too much memory, and what they exceed: one of their plugins may leak memory. Before the kernel
+        ends any process, the largest slot counts as one, if it has a good part of the memory."""
         limit = self.settings.slot_memory
-        return [link for link in self.roster.links.values() if 0 < limit < link.memory]
+        large = [link for link in self.roster.links.values() if 0 < limit < link.memory]
+        if large or (short := self._short_of_memory()) is None:
+            return [(link, "more than headrace.slot.memory.mb") for link in large]
+        largest = max(self.roster.links.values(), key=lambda link: link.memory, default=None)
+        if largest is None or largest.is_remote or largest.memory < short * LARGE_SLOT:
+            return ()
+        return [(largest, f"and the memory limit of this worker, {short >> 20} MB, is nearly reached")]
+
+    def _short_of_memory(self) -> int | None:
+        """The limit, if little of it is free."""
+        limit, free = self.group.memory_limit, self.group.memory_free
+        return limit if limit is not None and free is not None and free < limit * LITTLE_MEMORY else None
 
     def has_large_jvm(self, link: SlotLink) -> bool:
         """Whether a slot that is too large is so because of its JVM, so that it can keep its process."""
-        return link.java_memory > 0 and link.memory - link.java_memory <= self.settings.slot_memory
+        own = link.memory - link.java_memory
+        return link.java_memory > 0 and own <= (self.settings.slot_memory or link.java_memory)
 
     def replace_stuck(self) -> None:
         """Replace slots whose only remaining tasks are revoked and do not end, and slots that have been drained."""

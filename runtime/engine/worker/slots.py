@@ -34,6 +34,7 @@ from runtime.engine.worker.slot_watch import CoreWaits, LostLinks, SlotWatch
 from runtime.engine.worker.worker_folder import make_folder, socket_path
 from runtime.model.states import State, TaskId
 from runtime.model.task_spec import TaskSpec
+from runtime.system.cgroup import Cgroup, ReachedLimits
 from runtime.system.processes import is_below
 
 _log = logging.getLogger(__name__)
@@ -54,6 +55,7 @@ class Slots:
         clock: Callable[[], float],
         place: Callable[[], None],
         report: Callable[[SlotLink, TaskReport], None],
+        group: Cgroup | None = None,
     ) -> None:
         self._settings, self._roster, self._listener = settings, roster, listener
         self._lease, self._clock = lease, clock
@@ -68,6 +70,7 @@ class Slots:
         self.granter = LeaseGranter(lease, settings.lease_ttl / 10, settings.longest_lease, clock, before)
         self._folder = ""
         self._unable = ""  # the last slot that could not run
+        self._limits = ReachedLimits(group)
         self._lost = LostLinks(clock, self._lose)
         self._core_waits = CoreWaits(roster, settings.master, clock, self._report_unassigned)
         self._secret = secrets.token_hex(32)
@@ -193,6 +196,7 @@ class Slots:
     def check(self, watch: SlotWatch) -> None:
         """Ends slots that have lapsed, do not answer or have grown too large."""
         self.check_leases()
+        self._log_limits()
         for link in watch.lapsed():
             self.drop(link, "its lease has expired", kill=True)
         for link in watch.responding_again():
@@ -201,8 +205,8 @@ class Slots:
             self.drop(link, f"it has not answered for {silence:.1f} s", kill=True)
         for link in watch.fallen_silent():  # after dead(): this worker may have been frozen, and read no responses
             link.process.signal(DUMP_SIGNAL)
-        for link in watch.too_large():
-            used = f"used {link.memory >> 20} MB of memory, more than headrace.slot.memory.mb"
+        for link, limit in watch.too_large():
+            used = f"used {link.memory >> 20} MB of memory, {limit}"
             if watch.has_large_jvm(link):
                 reason = (
                     f"The slot {used}; its task host JVM, which used {link.java_memory >> 20} MB of that, was ended"
@@ -290,6 +294,7 @@ class Slots:
         """The connection of a slot has closed."""
         if self._roster.links.get(link.slot) is link:
             link.hung_up = True
+            self._log_limits()
             self.drop(link, "its connection has closed" if link.is_remote else "its process has ended")
 
     def check_leases(self) -> None:
@@ -305,6 +310,10 @@ class Slots:
             link.leased = leased
         if changed:
             self._place()
+
+    def _log_limits(self) -> None:
+        for text in self._limits.look():
+            _log.error("%s", text)
 
     def _await_missing(self) -> None:
         """Missing slots are expected soon: tasks wait for them briefly, then the connected slots take all tasks."""
@@ -386,6 +395,7 @@ class Slots:
 
     def driver_ended(self) -> None:
         """The driver and its slots have ended."""
+        self._log_limits()
         for link in list(self._roster.links.values()):
             self.drop(link, "Spark's driver has ended", kill=True)
         self._core_waits.changed(())

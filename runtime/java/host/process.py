@@ -17,7 +17,7 @@ from pathlib import Path
 
 from runtime.java.errors import HostLostError
 from runtime.java.host.class_names import ClassNames
-from runtime.java.jvm.java import SHARED_PAGES
+from runtime.java.jvm.java import SHARED_PAGES, temporary_folder
 from runtime.system.process_folder import make_folder
 from runtime.system.processes import die_with_parent
 
@@ -56,7 +56,8 @@ class JvmSettings:
             *(f"-Xms{min(_FIRST_HEAP, self.heap_mb)}m", f"-XX:NewSize={min(_YOUNG, self.heap_mb // 3)}m"),
             *("-Xshare:auto", *SHARED_PAGES, "-XX:+ExitOnOutOfMemoryError"),
             *((f"-XX:SharedArchiveFile={self.archive}", "-Xlog:cds=off") if self.archive else ()),
-            *("-Djdk.nio.maxCachedBufferSize=262144", "-Djava.awt.headless=true", *self.options),
+            *("-Djdk.nio.maxCachedBufferSize=262144", "-Djava.awt.headless=true", temporary_folder()),
+            *self.options,
             *("-cp", os.pathsep.join(map(str, self.classpath)), "headrace.Main"),
             str(self.lease or ""),
         ]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TextIO
 
 from runtime.java.jvm.errors import JarsError
-from runtime.java.jvm.java import Java
+from runtime.java.jvm.java import Java, temporary_folder
 from runtime.system.cache import cache_folder
 from runtime.system.locks import LockHeldError, exclusive
 from runtime.system.process_folder import work_folder
@@ -50,7 +50,11 @@ def fetch(name: str, coordinates: Sequence[str], java: Java, progress: TextIO | 
     folder = folder_of(name, coordinates)
     if folder.is_dir():
         return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"{folder.parent} cannot be created ({error.strerror}): set XDG_CACHE_HOME to a folder that is kept"
+        raise JarsError(f"the jars of the {name} cannot be kept: {reason}") from None
     progress = progress or sys.stderr
     try:
         with exclusive(folder.parent / ".lock", progress):
@@ -79,7 +83,7 @@ def _fetch_into(folder: Path, name: str, coordinates: Sequence[str], java: Java,
 
 def _run_ivy(work: Path, target: Path, name: str, total: int, java: Java, progress: TextIO) -> None:
     command = [
-        *(str(java.program), "-Xmx256m", "-jar", str(ivy_jar())),
+        *(str(java.program), "-Xmx256m", temporary_folder(), "-jar", str(ivy_jar())),
         *("-settings", str(work / "settings.xml"), "-ivy", str(work / "ivy.xml"), "-cache", str(work / "cache")),
         *("-retrieve", f"{target}/[artifact]-[revision].[ext]"),
     ]

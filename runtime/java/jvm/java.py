@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,12 @@ Java versions, all of their pages change, so that each JVM has its own copy."""
 TRIM_NATIVE_HEAP = "-XX:TrimNativeHeapInterval=10000"
 """The option with which a JVM gives memory back that its compiler and its libraries have freed; in milliseconds. After
 the start of many plugins that is a tenth of the JVM's memory."""
+
+
+def temporary_folder() -> str:
+    """The option with which a JVM uses the temporary folder of this process: Java ignores TMPDIR, and /tmp may be
+    read-only."""
+    return f"-Djava.io.tmpdir={tempfile.gettempdir()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +96,10 @@ def _version(program: Path) -> str:
             [program, "-version"], capture_output=True, text=True, timeout=20, check=True, cwd=folder_of_children()
         )
     except (OSError, subprocess.SubprocessError) as error:
-        # The /usr/bin/java of macOS only prints where to get Java.
-        raise JavaError(f"{program} does not run ({error}): {ADVICE}") from error
+        # The /usr/bin/java of macOS only prints where to get Java; a JVM prints which resource it lacks.
+        output = error.stderr or error.stdout if isinstance(error, subprocess.CalledProcessError) else ""
+        reason = output.strip().splitlines()[-1] if output.strip() else error
+        raise JavaError(f"{program} does not run ({reason}): {ADVICE}") from None
     output = response.stderr + response.stdout
     version = re.search(r'version "([^"]+)"', output)
     if not version:

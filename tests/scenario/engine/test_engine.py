@@ -163,6 +163,8 @@ async def test_a_killed_driver_is_replaced(rig: EngineRig, which: str, find: Cal
     assert sorted(rig.heard.lost_tasks()) == [(task, 1) for task in tasks]
     assert rig.slot_of(tasks[0]).slot != rig.slot_of(tasks[1]).slot
     assert not [pid for pid in before if alive(pid)]
+    lines = [message for _, logger, message, _ in rig.heard.lines if logger == "runtime.engine.driver.driver"]
+    assert lines == (["Spark's JVM has ended with exit code -9"] if which == "JVM" else [])
 
 
 async def test_a_hanging_task_is_revoked_in_time(rig: EngineRig) -> None:

@@ -79,7 +79,7 @@ def test_connectors_stay_paused_when_all_workers_restart(group: WorkerGroup) -> 
     for name in pipelines.names:
         group.connect.put(name, "pause")
     _await_everywhere(group, pipelines, "PAUSED")
-    moved = _moved(group, pipelines)
+    moved = _settled(group, pipelines)
     for worker in group.workers:
         assert group.stop(worker) == 0
     group.start(*group.workers)
@@ -98,6 +98,18 @@ def _await_everywhere(group: WorkerGroup, pipelines: Pipelines, state: str) -> N
     for worker in group.workers:
         for name in pipelines.names:
             Connect(worker).wait(name, state, [state] * TASKS)
+
+
+def _settled(group: WorkerGroup, pipelines: Pipelines) -> tuple[int, int]:
+    """As _moved(), once the records are in the topic that had been polled when the source was paused."""
+    readings = [_moved(group, pipelines)]
+
+    def unchanged() -> bool:
+        readings.append(_moved(group, pipelines))
+        return readings[-1] == readings[-2]
+
+    wait_until(unchanged, 30, every=0.5)
+    return readings[-1]
 
 
 def _moved(group: WorkerGroup, pipelines: Pipelines) -> tuple[int, int]:

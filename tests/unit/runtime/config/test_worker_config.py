@@ -1,5 +1,6 @@
 """The worker's properties: defaults, and errors that name key and remedy."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,12 @@ def test_only_the_eager_protocol_causes_a_warning(protocol: str) -> None:
 def test_port_for_slots_on_other_machines() -> None:
     assert distributed(GOOD).slot_port == 0
     assert distributed({**GOOD, "headrace.slot.port": "7400"}).slot_port == 7400
+
+
+def test_slots_by_default_are_the_cores_of_the_affinity(tmp_path: Path) -> None:
+    cores = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(cores)})
+        assert load(tmp_path).slots == 1
+    finally:
+        os.sched_setaffinity(0, cores)

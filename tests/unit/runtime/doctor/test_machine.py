@@ -7,8 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from runtime.doctor import machine
 from runtime.doctor.check_result import CheckSeverity
+from runtime.embedded.processes import ports
+from tests.support.control_groups import Files
 
 
 def run(*options: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -39,6 +43,29 @@ def test_too_few_open_files_for_spark() -> None:
     done = subprocess.run(doctor, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert "BAD   files      at most 200 open files: Spark needs 320: raise the hard limit to 1024" in done.stdout
+
+
+def test_a_temporary_folder_where_libraries_of_java_do_not_run(tmp_path: Path) -> None:
+    assert machine._temporary(tmp_path).severity is CheckSeverity.OK
+    program = "import sys; from pathlib import Path; from runtime.doctor import machine\n"
+    program += "print(machine._temporary(Path(sys.argv[1])))"
+    mount = 'mount -t tmpfs -o noexec none "$1" && exec "$2" -c "$3" "$1"'
+    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "-", str(tmp_path), sys.executable]
+    done = subprocess.run([*command, program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.startswith(f"note  folder     {tmp_path} (TMPDIR) is mounted with noexec: ")
+
+
+def test_without_the_address_of_the_loopback_interface(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "HOST", "192.0.2.1")  # of no machine (RFC 5737)
+    result = str(machine._port(8083, "REST", "another"))
+    assert result.startswith("BAD   port       192.0.2.1: Cannot assign requested address: Spark needs it: ")
+
+
+def test_the_limits_of_the_control_group(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    group = files.version_2(cpu__max="50000 100000", memory__max=str(400 << 20))
+    assert str(machine._cores(group)) == f"ok    cores      1 of {os.cpu_count()} may be used, by a quota of 0.5"
+    assert str(machine._memory(group)).startswith("note  memory     limited to 400 MB by the control group: ")
 
 
 def test_without_the_extra_runtime_the_console_is_healthy() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from runtime.system import process_folder
 from runtime.system.process_folder import make_folder, work_folder
 
 
@@ -82,3 +83,13 @@ def test_a_socket_path_that_is_too_long_for_the_kernel_is_avoided(
         assert list(deep.iterdir()) == []
     finally:
         Path(folder).rmdir()
+
+
+def test_without_a_short_folder_the_remedy_is_reported(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = temporary / ("x" * 100)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    monkeypatch.setattr(process_folder, "_SHORT", str(temporary / "missing"))
+    with pytest.raises(FileNotFoundError, match="the path of TMPDIR is too long for sockets: set TMPDIR"):
+        make_folder("slots.sock")
+    assert list(deep.iterdir()) == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import os
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from runtime.engine.driver.session.record_query.refusals import parse_record_que
 from runtime.engine.driver.session.server import Request, SessionCaller
 from runtime.engine.driver.session.spark_session import SharedSession
 from runtime.engine.driver.session.spark_version import require_spark_4_2
+from runtime.system.cgroup import usable_cores
 
 MAX_QUERIES = 256
 """The most queries, each with its columns, that stay planned."""
@@ -36,7 +36,7 @@ class RecordQueries:
     def __init__(self, session: SharedSession, folder: Path, threads: int | None = None) -> None:
         """`folder` gets the results, a file for each connection."""
         self._shared, self._folder = session, folder
-        self._pool = ThreadPoolExecutor(threads or max(2, os.cpu_count() or 1), "record-query")
+        self._pool = ThreadPoolExecutor(threads or max(2, usable_cores()), "record-query")
         self._lock = threading.Lock()
         self._session: Any = None
         self._parts: JvmParts | None = None

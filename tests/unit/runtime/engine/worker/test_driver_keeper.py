@@ -12,6 +12,7 @@ import pytest
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.driver_keeper import DriverKeeper, reason_of
 from runtime.system.scheduling import MAX_STRETCH, Delay
+from tests.support.control_groups import Files
 from tests.support.engine.starvation import Starved
 from tests.support.waiting import until
 
@@ -66,6 +67,17 @@ async def test_an_archive_that_cannot_be_recorded_changes_nothing(
     keeper._report({"op": "ready", "version": "4", "seconds": 1.0, "archive": False})
     keeper.record_archive()
     await until(lambda: "cannot be recorded: [Errno 2] No such file" in caplog.text)
+    keeper.close()
+    await keeper.run()
+
+
+@pytest.mark.parametrize(("limit", "recorded"), [(599, False), (600, True)])
+async def test_no_archive_is_recorded_when_memory_is_short(tmp_path: Path, limit: int, recorded: bool) -> None:
+    group = Files(tmp_path).version_2(memory__max=str(limit << 20), memory__current=str(300 << 20))
+    keeper = DriverKeeper(EngineSettings(slots=1), str(tmp_path / "missing"), ignore, ignore, ignore, group=group)
+    keeper._report({"op": "ready", "version": "4", "seconds": 1.0, "archive": False})
+    keeper.record_archive()
+    assert (keeper._recorder is not None) == recorded
     keeper.close()
     await keeper.run()
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from runtime.engine.placement.roster import Roster
-from runtime.engine.placement.slot_link import TaskRun
+from runtime.engine.placement.slot_link import SlotLink, TaskRun
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.worker.slot_watch import MAX_REPORTED, MAX_SILENCE_LEASES, SlotWatch
 from runtime.system.scheduling import Delay, waits
 from tests.support.clock import Clock
+from tests.support.control_groups import Files
 from tests.support.engine.engine_recorder import slot_link, task_spec
 from tests.support.engine.starvation import Starved
 
@@ -148,9 +149,38 @@ def test_only_the_jvm_of_a_slot_is_ended_if_the_slot_is_too_large_because_of_it(
     watch = SlotWatch(roster, EngineSettings(slots=1, lease_ttl=TTL, slot_memory=300), clock)
     assert not watch.too_large()
     link.memory, link.java_memory = 301, 250
-    assert watch.too_large() == [link]
+    assert watch.too_large() == [(link, "more than headrace.slot.memory.mb")]
     assert watch.has_large_jvm(link)
     link.memory, link.java_memory = 601, 300
     assert not watch.has_large_jvm(link)
     link.memory, link.java_memory = 301, 0
     assert not watch.has_large_jvm(link)
+
+
+def _watch_under_limit(folder: Path, used: int, *links: SlotLink) -> SlotWatch:
+    """A watch of slots in a control group with a limit of 1000 MB, of which so many are used."""
+    clock = Clock()
+    roster = Roster(slots=2, wait=3.0, clock=clock)
+    for link in links:
+        roster.link_up(link)
+    group = Files(folder).version_2(memory__max=str(1000 << 20), memory__current=str(used << 20))
+    return SlotWatch(roster, EngineSettings(slots=2, lease_ttl=TTL), clock, group)
+
+
+def test_the_largest_slot_is_too_large_when_the_memory_limit_is_nearly_reached(tmp_path: Path) -> None:
+    small, large = slot_link(0), slot_link(1)
+    small.memory, large.memory = 100 << 20, 400 << 20
+    watch = _watch_under_limit(tmp_path, 920, small, large)
+    assert watch.too_large() == [(large, "and the memory limit of this worker, 1000 MB, is nearly reached")]
+    assert not watch.has_large_jvm(large)
+    large.java_memory = 300 << 20
+    assert watch.has_large_jvm(large)
+
+
+@pytest.mark.parametrize(("used", "slot"), [(890, 400), (920, 200)])
+def test_no_slot_is_too_large_with_memory_left_or_if_its_end_would_not_help(
+    tmp_path: Path, used: int, slot: int
+) -> None:
+    link = slot_link()
+    link.memory = slot << 20
+    assert not _watch_under_limit(tmp_path, used, link).too_large()

@@ -25,6 +25,8 @@ from runtime.engine.worker.server import SlotServer
 from runtime.engine.worker.slot_watch import CORE_WAIT, SlotWatch
 from runtime.engine.worker.slots import Slots
 from runtime.model.states import TaskId
+from runtime.system.cgroup import Cgroup
+from tests.support.control_groups import Files
 from tests.support.engine.engine_recorder import Recorder, ignore, slot_link, task_spec
 from tests.support.waiting import until
 
@@ -68,13 +70,20 @@ class Rig:
     """One slot that is up, without a driver."""
 
     def __init__(
-        self, folder: Path, ttl: float = TTL, membership: float = 0.0, conf: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        ttl: float = TTL,
+        membership: float = 0.0,
+        conf: Mapping[str, str] | None = None,
+        group: Cgroup | None = None,
     ) -> None:
         self.now, self.lease = 100.0, 60.0
         self.roster = Roster(slots=1, wait=3.0, clock=lambda: self.now, max_extra_slots=8)
         settings = EngineSettings(slots=1, lease_ttl=ttl, membership=membership, spark_conf=conf or {})
         self.settings, self.listener = settings, Listener()
-        self.slots = Slots(settings, self.roster, self.listener, lambda: self.lease, lambda: self.now, ignore, ignore)
+        self.slots = Slots(
+            settings, self.roster, self.listener, lambda: self.lease, lambda: self.now, ignore, ignore, group
+        )
         self.folder = str(folder)
         self.slots.driver = cast(
             "Any",
@@ -365,3 +374,26 @@ async def test_shared_tasks_wait_for_a_core_only_if_no_slot_has_room(remote: Rem
     assert remote.roster.waiting_for([0]) == [task]
     remote.up().leased = True
     assert remote.roster.waiting_for([0]) == []
+
+
+@pytest.mark.parametrize("end", ["slot", "driver", "another process"])
+async def test_the_log_says_that_the_kernel_has_ended_a_process(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, end: str
+) -> None:
+    files = Files(tmp_path)
+    group = files.version_2(memory__max=str(512 << 20), memory__events="oom 4\noom_kill 4")
+    rig = Rig(tmp_path, group=group)
+    link = rig.up()
+    (files.groups / "unified" / "memory.events").write_text("oom 5\noom_kill 5\n")
+    if end == "slot":
+        rig.slots.link_down(link)
+    elif end == "driver":
+        rig.slots.driver_ended()
+    watch = SlotWatch(rig.roster, rig.settings, lambda: rig.now)
+    for _ in range(2):  # once
+        rig.slots.check(watch)
+    (line,) = [record.getMessage() for record in caplog.records if "memory" in record.getMessage()]
+    assert line.startswith(
+        "Out of memory: the kernel has ended 1 process of this worker because the memory limit of 512 MB was used up. "
+    )
+    assert "headrace.slot.memory.mb" in line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,16 @@ def test_the_initial_heap_is_not_larger_than_the_largest(heap: int, first: int, 
     """With a larger one, a JVM does not start."""
     command = JvmSettings(Path("java"), [], heap).command()
     assert {f"-Xmx{heap}m", f"-Xms{first}m", f"-XX:NewSize={young}m"} <= {*command}
+
+
+def test_the_temporary_folder_is_that_of_this_process_unless_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Java ignores TMPDIR; of several values it takes the last."""
+    monkeypatch.setattr(tempfile, "tempdir", "/elsewhere")
+    command = JvmSettings(Path("java"), [], options=["-Djava.io.tmpdir=/own"]).command()
+    assert [word for word in command if "tmpdir" in word] == [
+        "-Djava.io.tmpdir=/elsewhere",
+        "-Djava.io.tmpdir=/own",
+    ]
 
 
 def test_a_line_of_the_output_without_end_is_logged_in_parts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from runtime.embedded.broker import broker
 from runtime.java.jvm import jars
 from runtime.java.jvm.errors import JarsError
-from runtime.java.jvm.java import find_java
+from runtime.java.jvm.java import Java, find_java
 from tests.support.java.connect_jars import JAVA_CONNECT
 from tests.support.waiting import wait_until
 
@@ -51,6 +52,28 @@ def test_missing_jars_are_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     with pytest.raises(JarsError, match="no-such-jar"):
         jars.fetch("absent", absent, find_java(), io.StringIO())
     assert not jars.folder_of("absent", absent).exists()
+
+
+def test_the_download_uses_the_temporary_folder_of_this_process(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Java ignores TMPDIR."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", "/elsewhere")
+    program = tmp_path / "java"
+    program.write_text('#!/bin/sh\necho "error: $*"\nexit 1\n')
+    program.chmod(0o700)
+    with pytest.raises(JarsError, match=r"-Djava\.io\.tmpdir=/elsewhere "):
+        jars.fetch("small", SMALL, Java(program, 17, "17"), io.StringIO())
+
+
+def test_a_cache_that_cannot_be_written_is_reported_with_the_remedy(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "cache").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(JarsError, match="set XDG_CACHE_HOME"):
+        jars.fetch("small", SMALL, find_java(), io.StringIO())
 
 
 def test_each_list_has_its_own_folder() -> None:

@@ -82,7 +82,7 @@ def test_a_missing_java_is_reported_with_the_remedy(monkeypatch: pytest.MonkeyPa
 def test_a_java_that_does_not_run_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _fake_java(tmp_path, "The operation couldn't be completed. Unable to locate a Java Runtime.", code=1)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert "does not run" in _refusal()
+    assert "does not run (The operation couldn't be completed. Unable to locate a Java Runtime.): install" in _refusal()
 
 
 def _refusal() -> str:
