@@ -15,12 +15,14 @@ from runtime.java.jvm.java import SHARED_PAGES, TRIM_NATIVE_HEAP
 
 OPTIONS = "spark.driver.extraJavaOptions"
 
-FORCED = {
+FORCED = {"spark.ui.showConsoleProgress": "false"}
+
+SLOTS_FORCED = {
     "spark.speculation": "false",  # a slot must not run twice
     "spark.python.worker.reuse": "false",
     "spark.task.maxFailures": "1",  # the driver restarts slots itself
-    "spark.ui.showConsoleProgress": "false",
 }
+"""Of an application with slots. In one without, Python workers read one batch after another."""
 
 DEFAULTS = {
     "spark.app.name": "headrace",
@@ -125,9 +127,12 @@ def java_options(conf: Mapping[str, str], local: bool, folder: Path, own: Sequen
     return [*options, *shlex.split(conf.get(OPTIONS, ""))]
 
 
-def spark_properties(conf: Mapping[str, str], master: str, folder: Path, sockets: Path) -> dict[str, str]:
+def spark_properties(
+    conf: Mapping[str, str], master: str, folder: Path, sockets: Path, slots: bool = True
+) -> dict[str, str]:
     """Spark's properties without the JVM's options: defaults, overridden by the operator's, overridden by required
-    ones. `folder` is that of the JVM; `sockets` has a short path, as the paths of sockets must be short."""
+    ones. `folder` is that of the JVM; `sockets` has a short path, as the paths of sockets must be short.
+    `slots`: whether the application has slots."""
     local = is_local(master)
     return {
         **DEFAULTS,
@@ -135,6 +140,7 @@ def spark_properties(conf: Mapping[str, str], master: str, folder: Path, sockets
         **(KUBERNETES_DEFAULTS if master.startswith("k8s://") else {}),
         **{key: value for key, value in conf.items() if key != OPTIONS},
         **FORCED,
+        **(SLOTS_FORCED if slots else {}),
         **(LOCAL_FORCED | {"spark.python.unix.domain.socket.dir": str(sockets)} if local else {}),
         "spark.master": master,
     }

@@ -58,9 +58,10 @@ def run(settings: DriverSettings, listener: socket.socket, rows: str, worker: in
     assert java is not None, "the driver runs with it"
     gateways: list[Any] = []
     options = (*SESSION_JAVA_OPTIONS, *(use_options(archive_path()) if settings.archive else ()))
-    folder = Path(settings.folder)
-    sockets = Path(settings.socket).parent
-    context = start_spark(java, settings.conf, settings.session_master, folder, sockets, options, gateways.append)
+    context = start_spark(
+        java, settings.conf, settings.session_master, Path(settings.folder), Path(settings.socket).parent, options,
+        gateways.append, slots=False,
+    )  # fmt: skip
     refuse_accumulators(context)
     server = serve_session(context, listener, rows, worker, IDLE_END)
     threading.Thread(target=_leave_when_idle, args=(server, gateways[0]), name="idle", daemon=True).start()

@@ -16,13 +16,14 @@ _SENDING = "Exception while sending command."  # which Py4J logs, with a stack, 
 
 def start_spark(
     java: Path, conf: Mapping[str, str], master: str, folder: Path, sockets: Path, options: Sequence[str],
-    launched: Callable[[Any], None],
+    launched: Callable[[Any], None], slots: bool = True,
 ) -> Any:  # fmt: skip
     """The context. `conf`: the operator's properties, with the jars of packages. `folder`: of this JVM. `sockets`: a
-    folder with a short path. `options` of a local JVM. `launched` gets the gateway to it, before there is a context."""
+    folder with a short path. `options` of a local JVM. `launched` gets the gateway to it, before there is a context.
+    `slots`: whether the application has slots."""
     logging.getLogger().addFilter(lambda record: record.msg != _SENDING)
     local = is_local(master)
-    properties = spark_properties(conf, master, folder, sockets)
+    properties = spark_properties(conf, master, folder, sockets, slots)
     options = java_options(conf, local, folder, options)
     write_log_settings(folder)
     jvm = LocalJvm(java, folder, properties, options) if is_direct(conf, local) else None

@@ -22,6 +22,7 @@ _CHECK_TIMEOUT = 5.0  # seconds for the check of a configuration
 _STALLED = 60.0  # seconds without a record or the end of the partition
 _ROWS = 10_000  # of an Arrow batch, at most
 _WAIT = 0.1  # seconds for these
+_AHEAD = {"fetch.queue.backoff.ms": 10}  # with a full queue; the default, one second, is longer than the queue lasts
 
 Position = dict[str, Any]
 """A position in a topic as JSON."""
@@ -155,8 +156,8 @@ def record_batches(settings: Mapping[str, Any], records: RecordRange, schema: An
     from confluent_kafka import TopicPartition
 
     reading = {
-        **settings, "group.id": "headrace-query", "isolation.level": "read_committed", "enable.partition.eof": True,
-        "auto.offset.reset": "error", "allow.auto.create.topics": False,
+        **_AHEAD, **settings, "group.id": "headrace-query", "isolation.level": "read_committed",
+        "enable.partition.eof": True, "auto.offset.reset": "error", "allow.auto.create.topics": False,
     }  # fmt: skip
     with open_clients.consumer(reading) as consumer:
         consumer.assign([TopicPartition(records.topic, records.partition, records.start)])

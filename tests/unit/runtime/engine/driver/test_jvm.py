@@ -26,6 +26,9 @@ def test_the_operators_properties_override_defaults_but_not_required_ones(tmp_pa
     properties = spark_properties(conf, "local[4]", tmp_path, tmp_path)
     assert properties["spark.driver.memory"] == "2g"
     assert properties["spark.speculation"] == "false"
+    assert properties["spark.python.worker.reuse"] == "false", "the process of a slot is its own"
+    session = spark_properties(conf, "local[4]", tmp_path, tmp_path, slots=False)
+    assert session["spark.speculation"] == "true" and "spark.python.worker.reuse" not in session
     options = java_options(conf, True, tmp_path, ("-XX:SharedArchiveFile=x",))
     assert options[-2:] == ["-Dmine=1", "-Dtwo=a b"]
     assert "-XX:SharedArchiveFile=x" in options
