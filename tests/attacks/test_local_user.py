@@ -35,7 +35,7 @@ def processes(our_connect: WorkerProcess) -> Mapping[int, str]:
     return {pid: command_line(pid) for pid in (our_connect.pid, *children(our_connect.pid))}
 
 
-def test_only_rest_and_three_ports_of_the_drivers_jvm_accept_connections_and_only_on_loopback(
+def test_only_rest_and_three_ports_of_each_jvm_of_spark_accept_connections_and_only_on_loopback(
     processes: Mapping[int, str], our_connect: WorkerProcess
 ) -> None:
     ports = {pid: addresses for pid in processes if (addresses := listening_addresses(pid))}

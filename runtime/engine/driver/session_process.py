@@ -27,6 +27,7 @@ from runtime.engine.driver.session.record_query.service import RecordQueries
 from runtime.engine.driver.session.server import SessionServer
 from runtime.engine.driver.session.source.streams import SourceStreams
 from runtime.engine.driver.session.spark_session import SharedSession
+from runtime.engine.driver.session_starter import SERVING
 from runtime.engine.driver.spark_start import start_spark
 from runtime.engine.protocol.settings import DriverSettings
 from runtime.system.allowed_folders import limit_files
@@ -64,6 +65,7 @@ def run(settings: DriverSettings, listener: socket.socket, rows: str, worker: in
     )  # fmt: skip
     refuse_accumulators(context)
     server = serve_session(context, listener, rows, worker, IDLE_END)
+    Path(settings.folder, SERVING).touch()
     threading.Thread(target=_leave_when_idle, args=(server, gateways[0]), name="idle", daemon=True).start()
     code = gateways[0].proc.wait()
     os._exit(0 if server.idle.is_set() else code or 1)

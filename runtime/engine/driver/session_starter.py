@@ -25,8 +25,10 @@ from runtime.system import frames
 from runtime.system.processes import die_with_parent, folder_of_children
 from runtime.system.python_process import module_command
 
+SERVING = "serving"
+"""The file in the folder of a process that tells that it has started."""
+
 _FOLDER = "session"
-_QUICK = 10.0  # seconds; a process that ends sooner is started again only after a pause
 _MAX_PAUSE = 10.0
 _REFUSAL = 1.0  # seconds for the request of a connection that is refused
 _BACKLOG = 128
@@ -64,38 +66,40 @@ class SessionStarter:
         failures = 0
         while True:
             select.select([self._listener], (), ())
-            started = time.monotonic()
-            code = self._run_one()
-            failures = failures + 1 if code and time.monotonic() - started < _QUICK else 0
-            if code:
+            try:
+                code, has_served = self._run_one()
+                reason = f"The Spark session of connectors could not be started (exit code {code})"
+            except OSError as error:  # no folder, or no process
+                code, has_served = 1, False
+                reason = f"The Spark session of connectors could not be started ({error})"
+            failures = 0 if has_served else failures + 1
+            if failures:
+                self._log("ERROR", reason)
+                self._refuse_waiting(f"{reason}: see the worker's log")
+                time.sleep(min(0.5 * 2**failures, _MAX_PAUSE))
+            elif code:
                 ended = f"The Spark session of connectors has ended with exit code {code}"
                 self._log("ERROR", f"{ended}; the next request of a connector starts it again")
-            if failures:
-                self._refuse_waiting(f"The Spark session could not be started (exit code {code}): see the worker's log")
-                time.sleep(min(0.5 * 2**failures, _MAX_PAUSE))
 
-    def _run_one(self) -> int:
-        """Run a process to its end; its exit code."""
+    def _run_one(self) -> tuple[int, bool]:
+        """Run a process to its end: its exit code, and whether it has served tasks."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         settings = json.dumps({**asdict(self._settings), "folder": str(self._folder)})
         descriptor = self._listener.fileno()
         arguments = [str(descriptor), self._settings.folder, str(os.getppid())]
-        try:
-            process = subprocess.Popen(
-                module_command("runtime.engine.driver.session_process", *arguments), stdin=subprocess.PIPE,
-                pass_fds=[descriptor], preexec_fn=die_with_parent(signal.SIGKILL), cwd=folder_of_children(),
-            )  # fmt: skip
-        except OSError as error:
-            self._log("ERROR", f"The process of the Spark session could not be started: {error}")
-            return 1
+        process = subprocess.Popen(
+            module_command("runtime.engine.driver.session_process", *arguments), stdin=subprocess.PIPE,
+            pass_fds=[descriptor], preexec_fn=die_with_parent(signal.SIGKILL), cwd=folder_of_children(),
+        )  # fmt: skip
         with process:
             assert process.stdin is not None
             with contextlib.suppress(OSError):  # it has ended
                 process.stdin.write(settings.encode() + b"\n")
                 process.stdin.flush()
             code = process.wait()
+        has_served = Path(self._folder, SERVING).exists()
         shutil.rmtree(self._folder, ignore_errors=True)
-        return code
+        return code, has_served
 
     def _refuse_waiting(self, reason: str) -> None:
         """Respond to the requests of waiting connections with an error, which tasks count and show."""

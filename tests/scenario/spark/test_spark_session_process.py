@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import partial
 from pathlib import Path
 
 from pyarrow import parquet
@@ -26,14 +27,14 @@ def test_a_session_that_ends_takes_no_slot_along_and_loses_no_record(
         "key.converter": STRING, **JSON_VALUES,
     })  # fmt: skip
     _send(broker, topic, 0)
-    wait_until(lambda: _ids(table) == [0], 60)
+    wait_until(partial(_has, table, 1), 60)
     slots = {pid for pid in children(process.pid) if is_slot(pid)}
     for number in range(1, 3):
         (session,) = _session_processes(process)
         (jvm,) = (pid for pid in children(session) if "PythonGatewayServer" in command_line(pid))
         os.kill((jvm, session)[number - 1], signal.SIGKILL)
         _send(broker, topic, number)
-        wait_until(lambda number=number: _ids(table) == list(range(number + 1)), 60)  # type: ignore[misc]  # bound now
+        wait_until(partial(_has, table, number + 1), 60)
         assert command_line(jvm) == "", "a JVM without its process would write beside the next one"
     assert {pid for pid in children(process.pid) if is_slot(pid)} == slots
     assert process.log.read_text().count("The Spark session of connectors has ended with exit code") == 2
@@ -47,6 +48,8 @@ def _send(broker: KafkaBroker, topic: str, number: int) -> None:
     broker.produce(topic, f'{{"id": {number}}}')
 
 
-def _ids(table: Path) -> list[int]:
+def _has(table: Path, count: int) -> bool:
+    """Whether the table has the first records, each once."""
     files = [file for file in table.glob("*.parquet") if not file.name.startswith(".")]
-    return sorted(row["id"] for file in files for row in parquet.ParquetFile(file).read().to_pylist())
+    ids = [row["id"] for file in files for row in parquet.ParquetFile(file).read().to_pylist()]
+    return sorted(ids) == list(range(count))

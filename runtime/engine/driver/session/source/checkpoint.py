@@ -91,11 +91,7 @@ class HadoopFolder:
     def _recover(self, names: Sequence[str]) -> None:
         """Finish a write() that was interrupted: Hadoop does not rename over a file."""
         if not self.exists(*names) and self.exists(*_ready(names)):
-            try:
-                rename(self._fs, self._at(_ready(names)), self._at(names))
-            except Exception:
-                if not self.exists(*names):  # otherwise another driver has finished it
-                    raise
+            rename(self._fs, self._at(_ready(names)), self._at(names))
 
     def copy_to(self, local: str, *names: str) -> None:
         """Copy a file to a path on this machine."""

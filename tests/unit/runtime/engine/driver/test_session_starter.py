@@ -17,20 +17,36 @@ def test_a_session_that_cannot_start_fails_the_requests_that_wait_for_it(
 ) -> None:
     path, log = tmp_path / "spark1.sock", list[tuple[str, str]]()
     monkeypatch.setenv(session_client.SOCKET, str(path))
-    settings = DriverSettings(
-        generation=1, slots=[], executors=[], master="local[2]", conf={}, folder=str(tmp_path),
-        socket=str(tmp_path / "slots.sock"), lease_ttl=1, runner="", archive=False, java_heap=64, java_options=[],
-        plugin_path=[], file_paths=[], record=False,
-    )  # fmt: skip
     conf = {"spark.driver.memory": "1"}  # bytes, with which no JVM starts
-    SessionStarter(settings, conf, listen(path, tmp_path / "spark.sock"), lambda *line: log.append(line)).start()
+    listener = listen(path, tmp_path / "spark.sock")
+    SessionStarter(_settings(tmp_path), conf, listener, lambda *line: log.append(line)).start()
     for _ in range(2):
         client = SessionClient("test")
         with pytest.raises(SparkRequestError, match=r"could not be started \(exit code 1\): see the worker's log"):
             client.send(lambda: {"op": "check"}).result(60)
         client.close()
-    assert log[0] == (
-        "ERROR",
-        "The Spark session of connectors has ended with exit code 1; the next request of a connector starts it again",
-    )
+    assert log[0] == ("ERROR", "The Spark session of connectors could not be started (exit code 1)")
     assert not (tmp_path / "session").exists()
+
+
+def test_a_process_that_cannot_be_run_fails_the_requests_and_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with a full disk, or without room for another process."""
+    path, folder = tmp_path / "spark1.sock", tmp_path / "missing"
+    monkeypatch.setenv(session_client.SOCKET, str(path))
+    starter = SessionStarter(_settings(folder), {}, listen(path, tmp_path / "spark.sock"), lambda *line: None)
+    starter.start()
+    for _ in range(2):
+        client = SessionClient("test")
+        with pytest.raises(SparkRequestError, match=r"could not be started \(.*No such file or directory"):
+            client.send(lambda: {"op": "check"}).result(60)
+        client.close()
+
+
+def _settings(folder: Path) -> DriverSettings:
+    return DriverSettings(
+        generation=1, slots=[], executors=[], master="local[2]", conf={}, folder=str(folder),
+        socket=str(folder.parent / "slots.sock"), lease_ttl=1, runner="", archive=False, java_heap=64,
+        java_options=[], plugin_path=[], file_paths=[], record=False,
+    )  # fmt: skip
