@@ -84,6 +84,9 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("topic.tracking.allow.reset", ConfigType.BOOLEAN, True, _L, "Whether the recorded topics may be reset."),
     ConfigKey("topic.creation.enable", ConfigType.BOOLEAN, True, _L, "Whether `topic.creation.*` of sources has an "
          "effect."),
+    ConfigKey("internal.topics.automatic.creation.enable", ConfigType.BOOLEAN, True, _M, "Whether the worker creates "
+         "missing storage topics, and the offset topics that connectors name in `offsets.storage.topic` (since Kafka "
+         "4.4)."),
     ConfigKey("exactly.once.source.support", ConfigType.STRING, "disabled", _H, "Exactly-once delivery of source "
          "connectors: disabled, preparing or enabled (KIP-618). An existing cluster needs two rolling restarts, first "
          "with preparing, then with enabled.", one_of_ignoring_case("disabled", "preparing", "enabled")),
@@ -191,6 +194,7 @@ class WorkerConfig:
     topic_tracking: bool
     topic_tracking_reset: bool
     topic_creation: bool
+    internal_topic_creation: bool
     slots: int
     lease: float
     stuck: float
@@ -280,6 +284,7 @@ def distributed(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> Wor
         topic_tracking=v["topic.tracking.enable"],
         topic_tracking_reset=v["topic.tracking.allow.reset"],
         topic_creation=v["topic.creation.enable"],
+        internal_topic_creation=v["internal.topics.automatic.creation.enable"],
         slots=v["headrace.slots"] or min(usable_cores(), _MAX_DEFAULT_SLOTS),
         lease=v["headrace.lease.ms"] / 1000,
         stuck=v["headrace.stuck.ms"] / 1000,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from runtime.kafka.formats import java_copied
 from runtime.plugins.plugin import Plugin, PluginType
 from runtime.transforms.bundled import ABSTRACT
 
@@ -34,10 +33,8 @@ def invalid_message(result: Mapping[str, Any]) -> str | None:
     )
 
 
-def no_connector_type(config: Mapping[str, str | None]) -> str:
-    """The message for a config without `connector.class`."""
-    pairs = ", ".join(f"{key}={'null' if value is None else value}" for key, value in java_copied(config).items())
-    return f"Connector config {{{pairs}}} contains no connector type"
+NO_CONNECTOR_TYPE = "Connector config contains no connector type: set connector.class"
+"""As since Kafka 4.4; before, the message repeats the config with its passwords."""
 
 
 def unknown_connector(name: str, available: Collection[Plugin]) -> str:

@@ -120,13 +120,13 @@ class HostCalls:
         return describe(plugin, self._registry.load_class(plugin))
 
     def validate(self, config: Config, text_only: bool = False) -> dict[str, Any]:
-        from runtime.definitions.messages import no_connector_type
+        from runtime.definitions.messages import NO_CONNECTOR_TYPE
         from runtime.definitions.validation import WorkerDefaults, validate, validate_text
         from runtime.plugins.versions import invalid_range
 
         name = config.get("connector.class")
         if name is None:
-            raise HostRequestError(no_connector_type(config))
+            raise HostRequestError(NO_CONNECTOR_TYPE)
         wanted = config.get("connector.plugin.version")
         plugin = self._connector_plugin(name, wanted)
         if wanted is not None and (problem := invalid_range(wanted)) is not None:

@@ -141,10 +141,10 @@ def assemble(
     logs = storage.logs
     lease = lease_remaining(storage.member)
     configs = ConfigStore(
-        logs, _topic(config.configs, "config.storage", single=True), storage.leader, config.mixed_group
+        logs, _topic(config, config.configs, "config.storage", single=True), storage.leader, config.mixed_group
     )
-    statuses = StatusStore(logs, _topic(config.statuses, "status.storage"), is_member=lambda: lease() > 0)
-    worker_offsets = OffsetStore(logs, _topic(config.offsets, "offset.storage"))
+    statuses = StatusStore(logs, _topic(config, config.statuses, "status.storage"), is_member=lambda: lease() > 0)
+    worker_offsets = OffsetStore(logs, _topic(config, config.offsets, "offset.storage"))
     journal = OffsetJournal(logs, _journal(config), storage.leader)
     offsets = _offsets(config, configs, worker_offsets, outside)
     groups, positions = outside.groups(admin_settings(config)), outside.positions(admin_settings(config))
@@ -266,7 +266,7 @@ def _group(
 
 def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore, outside: Outside) -> ConnectorOffsets:
     def spec(topic: str) -> TopicSpec:
-        return _topic(replace(config.offsets, topic=topic), "offset.storage")
+        return _topic(config, replace(config.offsets, topic=topic), "offset.storage")
 
     def topic_in(connector: Mapping[str, str]) -> str:
         return offsets_topic(config, connector) or ""
@@ -286,14 +286,20 @@ def _offsets(config: WorkerConfig, configs: ConfigStore, worker: OffsetStore, ou
     )  # fmt: skip
 
 
-def _topic(storage: Storage, prefix: str, single: bool = False) -> TopicSpec:
-    return TopicSpec(storage.topic, storage.partitions, storage.replication_factor, prefix, single, storage.settings)
+def _topic(config: WorkerConfig, storage: Storage, prefix: str, single: bool = False) -> TopicSpec:
+    return TopicSpec(
+        storage.topic, storage.partitions, storage.replication_factor, prefix, single, storage.settings,
+        created=config.internal_topic_creation,
+    )  # fmt: skip
 
 
 def _journal(config: WorkerConfig) -> TopicSpec:
     """The journal topic: as many replicas as the offset topic, and one partition, so that all changes are in one
     order."""
-    return TopicSpec(config.journal_topic, 1, config.offsets.replication_factor, "headrace.journal", single=True)
+    return TopicSpec(
+        config.journal_topic, 1, config.offsets.replication_factor, "headrace.journal", single=True,
+        created=config.internal_topic_creation,
+    )  # fmt: skip
 
 
 def _host(config: WorkerConfig) -> HostSettings:

@@ -25,8 +25,8 @@ from runtime.kafka.clients.settings import client_config
 from runtime.worker.worker_storage import client_warnings
 
 HONOURED, IGNORED, BUILT_IN_, REFUSED = "honoured", "ignored, with a warning", "built in", "refused"
-DATA = Path(__file__).parent / "data" / "properties-4.3.0.json"
-"""The names that Apache Kafka Connect's own classes print."""
+DATA = Path(__file__).parent / "data" / "properties-4.4.0.json"
+"""The names that Apache Kafka Connect's own classes print; those of 4.3 are among them."""
 
 PAGE = Path(__file__).parents[2] / "docs" / "properties.md"
 
@@ -125,7 +125,7 @@ def of_connector(name: str, doc: str) -> tuple[str, str]:
 def page() -> str:
     """The whole page as Markdown."""
     connect = names()
-    parts = [HEAD.format(version="4.3.0"), "\n## Workers\n\n", *_table(_worker_rows(connect["worker"]))]
+    parts = [HEAD.format(version="4.4.0"), "\n## Workers\n\n", *_table(_worker_rows(connect["worker"]))]
     parts += ["\nA standalone worker has the properties of clients, converters, listeners and timeouts, and these:\n\n"]
     parts += _table(_own_rows(k for k in STANDALONE if k.name not in DISTRIBUTED.keys))
     parts += ["\nHeadrace's own properties, for both kinds of worker:\n\n"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from runtime.embedded.broker.broker import Broker, BrokerConfig
+from runtime.embedded.broker.broker import BROKER, Broker, BrokerConfig
 from runtime.embedded.processes.service import wait_ready
 from runtime.java.jvm.java import find_java
 from tests.support.free_ports import free_port
@@ -73,9 +73,9 @@ class KafkaBroker:
 class EmbeddedBroker(Startable, KafkaBroker):
     """A broker that belongs to one test, which may kill it and restart it on the same port."""
 
-    def __init__(self, folder: Path, config: BrokerConfig | None = None) -> None:
+    def __init__(self, folder: Path, config: BrokerConfig | None = None, coordinates: Sequence[str] = BROKER) -> None:
         config = config or BrokerConfig(folder, free_port(), free_port())
-        self._broker = Broker(config, find_java())
+        self._broker = Broker(config, find_java(), coordinates)
         super().__init__(config.bootstrap)
 
     @property

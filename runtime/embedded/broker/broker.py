@@ -155,10 +155,11 @@ class Broker(Service):
     name = "broker"
     graceful = 15.0
 
-    def __init__(self, config: BrokerConfig, java: Java) -> None:
+    def __init__(self, config: BrokerConfig, java: Java, coordinates: Sequence[str] = BROKER) -> None:
+        """`coordinates`: of the jars."""
         super().__init__(config.folder / "broker.log", (config.port, config.controller_port))
         self.config = config
-        self._java = java
+        self._java, self._coordinates = java, coordinates
         self._archive: ClassArchive | None = None
         self._admin = KeptAdmin({"bootstrap.servers": config.bootstrap, "socket.timeout.ms": 2000})
 
@@ -192,7 +193,7 @@ class Broker(Service):
             raise StartError(f"Kafka cannot store its data in {self.config.data}: set XDG_STATE_HOME to a folder whose "
                              "path has no comma")  # fmt: skip
         self.config.properties.write_text(server_properties(self.config))
-        folder = jars.fetch("broker", BROKER, self._java)
+        folder = jars.fetch("broker", self._coordinates, self._java)
         self._archive = ClassArchive(self._java, folder)
         if not (self.config.data / "meta.properties").exists():
             self._format(self._command(folder, self._archive.use()))

@@ -141,8 +141,10 @@ CONSUMER: Mapping[str, Translate] = {
 }
 
 BUILT_IN = frozenset({
-    "auto.commit.interval.ms", "default.api.timeout.ms", "enable.auto.commit", "exclude.internal.topics",
-    "key.deserializer", "key.serializer", "max.block.ms", "max.poll.records", "metadata.max.idle.ms",
+    "auto.commit.interval.ms", "bootstrap.resolve.timeout.ms", "buffer.memory.allocation.strategy",
+    "default.api.timeout.ms", "enable.auto.commit", "exclude.internal.topics",
+    "key.deserializer", "key.serializer", "max.block.ms", "max.poll.records", "metadata.cluster.check.enable",
+    "metadata.max.idle.ms",
     "metadata.recovery.strategy", "metadata.recovery.rebootstrap.trigger.ms",
     "partitioner.adaptive.partitioning.enable", "partitioner.availability.timeout.ms",
     "socket.connection.setup.timeout.max.ms", "value.deserializer", "value.serializer",

@@ -25,6 +25,7 @@ class TopicSpec:
     prefix: str  # of its worker properties: `config.storage`, `offset.storage` or `status.storage`
     single: bool = False  # its records are ordered, so it must have exactly one partition
     settings: Mapping[str, str] = field(default_factory=dict)  # further topic settings (KIP-605)
+    created: bool = True  # whether the worker creates it (internal.topics.automatic.creation.enable)
 
 
 def ensure_topics(
@@ -45,9 +46,27 @@ def ensure_topics(
             )
     if present:
         _check_policies(admin, settings, present)
+    if refused := [spec for spec in missing if not spec.created]:
+        raise StorageTopicError(_to_create_by_hand(refused))
     if missing:
         _create(admin, settings, missing)
     return bool(missing)
+
+
+def _to_create_by_hand(specs: Sequence[TopicSpec]) -> str:
+    """All of them, so that they can be created at once."""
+    named = ", ".join(f"{spec.topic} ({spec.prefix}.topic, {_partitions(spec)})" for spec in specs)
+    topics = "topic" if len(specs) == 1 else "topics"
+    return (
+        f"{topics} {named} missing, and internal.topics.automatic.creation.enable=false: create by hand with "
+        "cleanup.policy=compact, or set the property to true"
+    )
+
+
+def _partitions(spec: TopicSpec) -> str:
+    if spec.single or spec.partitions == 1:
+        return "1 partition"
+    return f"{spec.partitions} partitions" if spec.partitions > 0 else "any number of partitions"
 
 
 def _create(admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec]) -> None:

@@ -1,4 +1,4 @@
-"""Groups of workers on brokers of earlier versions: sources, sinks, offset changes and a takeover."""
+"""Groups of workers on brokers of other versions: sources, sinks, offset changes and a takeover."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.broker import KafkaBroker
 from tests.support.clusters.group_work import group_does_its_work
-from tests.support.kafka.broker_versions import VERSIONS, EarlierBroker
+from tests.support.kafka.broker_versions import VERSIONS, broker_of
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module", params=VERSIONS)
-def earlier(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EarlierBroker]:
-    with EarlierBroker(tmp_path_factory.mktemp("broker"), request.param).started() as broker:
+def other(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
+    with broker_of(request.param, tmp_path_factory.mktemp("broker")).started() as broker:
         yield broker
 
 
 @pytest.mark.parametrize("exactly_once", ["disabled", "enabled"])
-def test_a_group_does_its_work(earlier: EarlierBroker, tmp_path: Path, exactly_once: str) -> None:
-    group_does_its_work(earlier, tmp_path, {"exactly.once.source.support": exactly_once, "headrace.slots": "1"})
+def test_a_group_does_its_work(other: KafkaBroker, tmp_path: Path, exactly_once: str) -> None:
+    group_does_its_work(other, tmp_path, {"exactly.once.source.support": exactly_once, "headrace.slots": "1"})

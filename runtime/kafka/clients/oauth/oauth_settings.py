@@ -60,6 +60,7 @@ CLASSES = frozenset(_CLASSES)
 OF_BROKERS = frozenset(
     f"{PREFIX}{name}"
     for name in (
+        "allow.unverified.audience", "allow.unverified.issuer",
         "clock.skew.seconds", "expected.audience", "expected.issuer", "jwks.endpoint.refresh.ms",
         "jwks.endpoint.retry.backoff.max.ms", "jwks.endpoint.retry.backoff.ms", "jwks.endpoint.url",
         "scope.claim.name",

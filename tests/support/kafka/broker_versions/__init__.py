@@ -1,9 +1,10 @@
-"""Brokers of earlier versions of Kafka, with ZooKeeper. `VERSION.txt` lists the jars of a version by coordinates."""
+"""Brokers of other versions of Kafka. `VERSION.txt` lists the jars of a version by coordinates."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from confluent_kafka import KafkaException
@@ -13,7 +14,7 @@ from runtime.embedded.processes import ports
 from runtime.embedded.processes.process import spawn
 from runtime.java.jvm import jars
 from runtime.java.jvm.java import find_java
-from tests.support.broker import KafkaBroker
+from tests.support.broker import EmbeddedBroker, KafkaBroker
 from tests.support.free_ports import free_port
 from tests.support.processes import Startable
 from tests.support.waiting import wait_until
@@ -24,13 +25,20 @@ VERSIONS = tuple(sorted(file.stem for file in HERE.glob("*.txt")))
 _JVM = ("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
 
 
-class EarlierBroker(Startable, KafkaBroker):
+def broker_of(version: str, folder: Path) -> ZooKeeperBroker | EmbeddedBroker:
+    """A broker of this version, not started yet."""
+    coordinates = (HERE / f"{version}.txt").read_text("utf-8").split()
+    if version < "4":
+        return ZooKeeperBroker(folder, version, coordinates)
+    return EmbeddedBroker(folder, coordinates=coordinates)
+
+
+class ZooKeeperBroker(Startable, KafkaBroker):
     """A broker and its ZooKeeper, on loopback."""
 
-    def __init__(self, folder: Path, version: str) -> None:
+    def __init__(self, folder: Path, version: str, coordinates: Sequence[str]) -> None:
         super().__init__(f"{ports.HOST}:{free_port()}")
         java = find_java()
-        coordinates = (HERE / f"{version}.txt").read_text("utf-8").split()
         class_path = sorted(jars.fetch(f"broker-{version}", coordinates, java).glob("*.jar"))
         self._java = [str(java.program), *_JVM, "-cp", os.pathsep.join(map(str, class_path))]
         self._folder, self._zookeeper = folder, free_port()

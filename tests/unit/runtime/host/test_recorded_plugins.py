@@ -98,12 +98,11 @@ async def refusal(host: PluginHostClient, request: dict[str, Any]) -> str | None
 
 
 def words(message: str | None) -> str | None:
-    """The message without lists of plugins and without the order of Java maps."""
+    """The message without lists of plugins, and without a config, which Apache's worker repeats before Kafka 4.4."""
     if message is None:
         return None
     message = re.sub("available connectors are: .*", "<plugins>", message)
-    found = re.fullmatch(r"Connector config \{(.*)\} contains no connector type", message)
-    return " ".join(["no type", *sorted(found[1].split(", "))]) if found else message
+    return re.sub(r"Connector config .*contains no connector type.*", "<no type>", message)
 
 
 async def test_refused_configs(host: PluginHostClient) -> None:

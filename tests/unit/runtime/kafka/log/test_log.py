@@ -139,6 +139,25 @@ async def test_unsuitable_topics_are_refused(broker: KafkaBroker, policy: str, p
     await logs.close()
 
 
+async def test_missing_topics_that_the_worker_may_not_create_are_named(broker: KafkaBroker) -> None:
+    prefix = unique("byhand")
+    logs = TopicLogs({"bootstrap.servers": broker.bootstrap})
+    for kind, partitions in (("config", 1), ("offset", 25), ("status", -1)):
+        spec = TopicSpec(f"{prefix}-{kind}", partitions, 1, f"{kind}.storage", single=kind == "config", created=False)
+        logs.open(spec, lambda records: None)
+    with pytest.raises(StorageTopicError) as e:
+        await logs.start()
+    await logs.close()
+    assert str(e.value) == (
+        f"topics {prefix}-config (config.storage.topic, 1 partition), {prefix}-offset (offset.storage.topic, 25 "
+        f"partitions), {prefix}-status (status.storage.topic, any number of partitions) missing, and "
+        "internal.topics.automatic.creation.enable=false: create by hand with cleanup.policy=compact, or set the "
+        "property to true"
+    )
+    listed = AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=10).topics
+    assert not [topic for topic in listed if topic.startswith(prefix)]
+
+
 async def test_too_many_replicas_are_refused_with_the_remedy(broker: KafkaBroker) -> None:
     logs = TopicLogs({"bootstrap.servers": broker.bootstrap})
     logs.open(TopicSpec(unique("many"), 1, 30, "status.storage"), lambda records: None)
