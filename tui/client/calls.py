@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Coroutine
 from typing import Any, NamedTuple, Protocol, TypeVar
+from urllib.parse import unquote
 
 from tui.formatting import one_line
 
@@ -39,6 +40,14 @@ class ApiCall(NamedTuple):
             return self.body
         config = self.body.get("config")
         return config if isinstance(config, dict) else self.body if path == "/connectors" else {}
+
+    @property
+    def connector(self) -> str:
+        """The connector that the request concerns; empty if it concerns another thing."""
+        parts = self.path.partition("?")[0].split("/")
+        if len(parts) > 2 and parts[1] == "connectors":
+            return unquote(parts[2])
+        return str(self.body.get("name", "")) if isinstance(self.body, dict) else ""
 
     @property
     def changes(self) -> bool:

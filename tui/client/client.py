@@ -6,6 +6,7 @@ steps them to their end without an event loop; with `tui.wire.evented` they run 
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -48,6 +49,8 @@ from tui.scrubbing import without_user
 EXPANDED_LIST = "/connectors?expand=status&expand=info"
 MAY_BE_DONE = "the change may have taken effect"
 REBALANCE_WAITS = (0.25, 0.5, 1.0, 2.0, 4.0)  # seconds before each further try of a 409 that passes by itself
+RETRY_SECONDS = 15.0  # after the first request, from which no further try is made: each can take the worker 40 s
+LONG_CONFLICT = "check that the worker reaches its Kafka brokers, and its log; then try again"
 
 
 def _allow(call: ApiCall) -> None:
@@ -64,16 +67,21 @@ def is_transient(error: Conflict) -> bool:
 
 
 class Connect:
-    """A Connect cluster. `guard` may refuse a call (a read-only context); `notice` is called for each retry.
+    """A Connect cluster. `guard` may refuse a call (a read-only context); `notice` is called for each retry, whose times
+    `clock` limits (seconds).
 
     Responses to reads are checked; responses to changes (`object`) are not, since the change has been made in any case.
     Requests raise the errors of `tui.errors`.
     """
 
     def __init__(
-        self, transport: Transport, guard: Callable[[ApiCall], None] = _allow, notice: Callable[[str], None] = _silent
+        self,
+        transport: Transport,
+        guard: Callable[[ApiCall], None] = _allow,
+        notice: Callable[[str], None] = _silent,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.transport, self.guard, self.notice = transport, guard, notice
+        self.transport, self.guard, self.notice, self._clock = transport, guard, notice, clock
         self._version: str | None = None  # None until `GET /` was read
 
     @property
@@ -359,15 +367,20 @@ class Connect:
             error.advice = f"this worker, version {version}, does not know the request"
 
     async def _settled(self, call: ApiCall) -> Json:
-        """Sends a call. A temporary conflict is retried a limited number of times, with a notice for each."""
+        """Sends a call. A temporary conflict is retried for a limited time, with a notice for each try."""
         self.guard(call)
+        since = self._clock()
         for wait in REBALANCE_WAITS:
             try:
                 return await self.transport.send(call)
             except Conflict as error:
                 if not is_transient(error):
                     raise
-                self.notice(f"409 {error.message}: next try in {wait:g} s")
+                if self._clock() - since + wait > RETRY_SECONDS:
+                    error.advice = error.advice or LONG_CONFLICT
+                    raise
+                subject = f"{call.connector}: " if call.connector else ""
+                self.notice(f"{subject}409 {error.message}: next try in {wait:g} s")
             await self.transport.sleep(wait)
         return await self.transport.send(call)
 

@@ -17,7 +17,6 @@ from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from tui.client.calls import ApiCall, Transport
 from tui.client.client import Connect
@@ -118,7 +117,7 @@ class AuditedTransport(TransportWrapper):
             "url": without_user(self.url),
             "from": self._door,
             "what": f"{call.method} {call.path}",
-            "connector": _connector(call),
+            "connector": call.connector,
             **({"why": next(iter(reasons.values()))} if reasons else {}),
             "body": scrubbed(call.body, passwords=passwords),
         }
@@ -155,13 +154,6 @@ def user_at_host() -> str:
     except KeyError:
         name = str(os.getuid())
     return f"{os.environ.get('SUDO_USER') or name}@{socket.gethostname()}"
-
-
-def _connector(call: ApiCall) -> str:
-    parts = call.path.partition("?")[0].split("/")
-    if len(parts) > 2 and parts[1] == "connectors":
-        return unquote(parts[2])
-    return str(call.body.get("name", "")) if isinstance(call.body, dict) else ""
 
 
 def _changes_config(call: ApiCall) -> bool:
