@@ -1,11 +1,23 @@
-"""Files with records, configs or passwords, which only the user may read."""
+"""The console's own files, with records, configs or passwords, which only the user may read."""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
 from pathlib import Path
+
+
+def read(path: Path, encoding: str = "utf-8") -> str:
+    """The text of a file, with universal newlines. Raises OSError, also for a pipe, a socket or a device, which could
+    block, and UnicodeDecodeError."""
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    with os.fdopen(number, encoding=encoding) as file:
+        return file.read()
 
 
 def write(path: Path, text: str) -> None:

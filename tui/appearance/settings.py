@@ -20,6 +20,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tui import private_file
+
 FILE = "config.toml"
 
 
@@ -37,7 +39,7 @@ def load(folder: Path) -> tuple[Settings, list[str]]:
     """The valid settings of the file, and a problem for each invalid one."""
     file = folder / FILE
     try:
-        text = file.read_text("utf-8-sig")
+        text = private_file.read(file, "utf-8-sig")
     except FileNotFoundError:
         return Settings(), []
     except (OSError, UnicodeDecodeError) as error:

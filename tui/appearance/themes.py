@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from textual.theme import Theme as TextualTheme
 
+from tui import private_file
 from tui.errors import HeadraceError
 
 DEFAULT = "headrace-dark"
@@ -144,7 +145,7 @@ def user_themes(folder: Path) -> tuple[list[Theme], list[str]]:
     themes, problems = [], []
     for file in sorted(folder.glob("*.toml")):
         try:
-            themes.append(parse(file.read_text("utf-8"), str(file)))
+            themes.append(parse(private_file.read(file), str(file)))
         except HeadraceError as error:
             problems.append(str(error))
         except (OSError, UnicodeDecodeError) as error:

@@ -67,8 +67,8 @@ def is_transient(error: Conflict) -> bool:
 
 
 class Connect:
-    """A Connect cluster. `guard` may refuse a call (a read-only context); `notice` is called for each retry, whose times
-    `clock` limits (seconds).
+    """A Connect cluster. `guard` may refuse a call (a read-only context); `notice` is called for each retry. `clock`
+    gives seconds, which limit the retries.
 
     Responses to reads are checked; responses to changes (`object`) are not, since the change has been made in any case.
     Requests raise the errors of `tui.errors`.

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from tui import private_file
 from tui.errors import HeadraceError
 from tui.offsets import files
 from tui.scrubbing import HIDDEN, scrubbed
@@ -35,7 +36,7 @@ class ConfigHistoryFiles:
         path = self._path(name)
         with files.naming_file(path):
             try:
-                lines = path.read_text("utf-8").splitlines()
+                lines = private_file.read(path).splitlines()
             except FileNotFoundError:
                 return []
         try:
@@ -71,7 +72,7 @@ class ConfigHistoryFiles:
         entries = []
         for path in self.folder.glob("*.jsonl"):
             with files.naming_file(path):
-                lines = path.read_text("utf-8").splitlines()
+                lines = private_file.read(path).splitlines()
             try:
                 last = json.loads(lines[-1])
             except (ValueError, IndexError):

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tui import private_file
 from tui.config.secrets import contains_mask, is_masked
 from tui.errors import UsageError
 
@@ -62,7 +63,7 @@ def load(folder: Path, target: str) -> PromotionMapping:
 
     file = folder / FILE
     try:
-        content = tomllib.loads(file.read_text("utf-8-sig"))
+        content = tomllib.loads(private_file.read(file, "utf-8-sig"))
     except FileNotFoundError:
         return PromotionMapping()
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

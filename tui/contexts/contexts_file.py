@@ -10,6 +10,8 @@ from tui.contexts.profiles import Contexts, InvalidContext, Profile, profile_of,
 from tui.errors import HeadraceError, UsageError
 from tui.formatting import did_you_mean
 
+_KEYS = ("current", "contexts")
+
 
 class ContextsFile:
     """Reads the file, and replaces it atomically. Raises HeadraceError if that fails."""
@@ -19,7 +21,7 @@ class ContextsFile:
 
     def load(self) -> Contexts:
         try:
-            text = self.path.read_text("utf-8-sig")
+            text = private_file.read(self.path, "utf-8-sig")
         except FileNotFoundError:
             return Contexts()
         except OSError as error:
@@ -32,6 +34,13 @@ class ContextsFile:
             content = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise HeadraceError(f"{self.path} is not TOML: {error}") from error
+        if unknown := sorted(content.keys() - {*_KEYS}):
+            raise HeadraceError(
+                f"{self.path} has the unknown key {unknown[0]!r}; expected current and [contexts.NAME]",
+                did_you_mean(unknown[0], _KEYS),
+            )
+        if not isinstance(content.get("current", ""), str):
+            raise HeadraceError(f"{self.path}: current must be the name of a context")
         entries = content.get("contexts", {})
         if not isinstance(entries, dict):
             raise HeadraceError(f"{self.path}: contexts must be a table")
@@ -41,7 +50,7 @@ class ContextsFile:
                 named[name] = profile_of(name, table)
             except UsageError as error:
                 invalids[name] = InvalidContext(str(error), table)
-        return Contexts(str(content.get("current", "")), named, invalids)
+        return Contexts(content.get("current", ""), named, invalids)
 
     def get(self, name: str) -> Profile:
         contexts = self.load()

@@ -101,7 +101,7 @@ def _locked(path: Path) -> files.Lock:
 def _read(path: Path) -> KeptText | None:
     """None if the file is gone, or not one of this version's."""
     try:
-        document = json.loads(path.read_text("utf-8"))
+        document = json.loads(private_file.read(path))
         fields = {key: str(value) for key, value in document["fields"].items()}
         return KeptText(str(document["kind"]), str(document["connector"]), fields, float(document["time"]))
     except (AttributeError, OSError, ValueError, KeyError, TypeError):

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tui import private_file
 from tui.client.calls import RequestOrigin
 from tui.errors import HeadraceError
 from tui.model import Offset
@@ -59,7 +60,7 @@ class HistoryFiles:
         path = self._path(name)
         with files.naming_file(path):
             try:
-                return path.read_text("utf-8").splitlines()
+                return private_file.read(path).splitlines()
             except FileNotFoundError:
                 return []
 

@@ -34,9 +34,11 @@ def replace(path: Path, text: str) -> None:
 
 @contextmanager
 def naming_file(path: Path) -> Iterator[None]:
-    """Turns an OSError into a HeadraceError that names the file and a remedy."""
+    """Turns an OSError, or text that is not UTF-8, into a HeadraceError that names the file and a remedy."""
     try:
         yield
+    except UnicodeDecodeError as error:
+        raise HeadraceError(f"{path} is damaged: {error}", "remove the damaged line, or the file") from error
     except OSError as error:
         advice = "undo needs this file: set XDG_STATE_HOME to a writable folder"
         raise HeadraceError(f"cannot use {path}: {error.strerror or error}", advice) from error

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from tui import model
+from tui import model, private_file
 from tui.errors import Conflict, HeadraceError
 from tui.formatting import counted
 from tui.model import Offset
@@ -103,10 +103,11 @@ class PendingChanges:
         return self.folder / f"{files.file_name(name)}.json"
 
     def _read(self, path: Path) -> PendingChange | None:
-        try:
-            text = path.read_text("utf-8")
-        except FileNotFoundError:
-            return None
+        with files.naming_file(path):
+            try:
+                text = private_file.read(path)
+            except FileNotFoundError:
+                return None
         try:
             return _parsed(json.loads(text))
         except (ValueError, KeyError, TypeError) as error:

@@ -157,7 +157,7 @@ def _names(before: Sequence[str], kind: str) -> list[str]:
     cache = cache_file(profile.label, kind)
     with suppress(OSError, ValueError):
         if time.time() - cache.stat().st_mtime < CACHE_SECONDS:
-            return [str(name) for name in json.loads(cache.read_text("utf-8"))]
+            return [str(name) for name in json.loads(private_file.read(cache))]
     names = _ask(profile, kind)
     with suppress(OSError):
         private_file.store(cache, json.dumps(names))

@@ -169,8 +169,10 @@ def _changes_config(call: ApiCall) -> bool:
 def restarts(context: str, connector: str) -> list[dict[str, Any]]:
     """The logged restarts of a connector and its tasks, the newest first: `at` in seconds since 1970, `task` (None for
     the connector with its tasks), `who`, `from`, and `error` if the request was refused. Reads the end of the log."""
+    if not (file := audit_file()).is_file():
+        return []
     try:
-        with audit_file().open("rb") as log:
+        with file.open("rb") as log:
             log.seek(max(0, log.seek(0, os.SEEK_END) - MAX_READ_BYTES))
             lines = log.readlines()
     except OSError:
@@ -201,7 +203,7 @@ def append(entry: dict[str, Any]) -> None:
     if file.exists() and file.stat().st_size > MAX_LOG_BYTES:
         file.replace(file.with_suffix(".jsonl.1"))
     line = (json.dumps(entry, separators=(",", ":")) + "\n").encode("utf-8", "surrogateescape")
-    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o600)
     try:
         if (written := os.write(descriptor, line)) < len(line):  # the next line would follow the part
             os.ftruncate(descriptor, os.lseek(descriptor, 0, os.SEEK_CUR) - written)

@@ -24,6 +24,9 @@ def files_of(path: str) -> list[str]:
     if path == "-" or not Path(path).is_dir():
         return [path]
     files = sorted(str(file) for file in Path(path).iterdir() if file.suffix in (".json", ".properties"))
+    for file in map(Path, files):
+        if file.exists() and not (file.is_file() or file.is_dir()):
+            raise UsageError(f"cannot read {file}: not a regular file")
     if not files:
         raise UsageError(f"{path} contains no .json or .properties file")
     return files

@@ -25,7 +25,7 @@ def file(environ: Mapping[str, str] = os.environ) -> Path:
 def load(path: Path) -> list[str]:
     """The stored lines, oldest first; empty if the file cannot be read."""
     with suppress(OSError, UnicodeDecodeError):
-        return [scrubbed_line(line, settings=True) for line in path.read_text("utf-8").splitlines()[-MAX_LINES:]]
+        return [scrubbed_line(line, settings=True) for line in private_file.read(path).splitlines()[-MAX_LINES:]]
     return []
 
 

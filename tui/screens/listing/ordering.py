@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tui import private_file
 from tui.cluster.snapshot import Snapshot
 from tui.model import Connector
 from tui.user_folders import state_folder
@@ -142,7 +143,7 @@ def _load(environ: Mapping[str, str]) -> dict[str, str]:
     import json
 
     with suppress(OSError, ValueError):
-        content = json.loads(_file(environ).read_text("utf-8"))
+        content = json.loads(private_file.read(_file(environ)))
         if isinstance(content, dict):
             return {str(label): str(text) for label, text in content.items()}
     return {}

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from tui import private_file
 from tui.errors import HeadraceError
 from tui.offsets import files
 from tui.screens.listing.ordering import DEFAULT, ListOrder, of_words
@@ -34,7 +35,7 @@ def _file(environ: Mapping[str, str]) -> Path:
 
 def _stored(environ: Mapping[str, str]) -> dict[str, dict[str, list[str]]]:
     with suppress(OSError, ValueError):
-        content = json.loads(_file(environ).read_text("utf-8"))
+        content = json.loads(private_file.read(_file(environ)))
         if isinstance(content, dict):
             return content
     return {}

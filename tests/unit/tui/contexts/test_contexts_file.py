@@ -46,6 +46,27 @@ def test_an_error_names_the_unreadable_file(profiles: ContextsFile, content: str
     assert str(profiles.path) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('curent = "prod"\n[contexts.prod]\nurl = "http://x"\n', "unknown key 'curent'.*did you mean current"),
+        ('[context.prod]\nurl = "http://x"\n', "unknown key 'context'.*did you mean contexts"),
+        ('[prod]\nurl = "http://x"\n', r"unknown key 'prod'; expected current and \[contexts.NAME\]"),
+        ("current = 3\n", "current must be the name"),
+    ],
+)
+def test_a_mistake_outside_the_contexts_is_reported_and_nothing_is_rewritten(
+    profiles: ContextsFile, content: str, message: str
+) -> None:
+    write_file(profiles, content)
+    with pytest.raises(HeadraceError, match=message) as caught:
+        session.choose("", "", profiles, {})
+    assert str(profiles.path) in str(caught.value)
+    with pytest.raises(HeadraceError, match=message):
+        profiles.put(Profile("http://b:1", "b"))
+    assert profiles.path.read_text() == content
+
+
 WRONG = [
     ("[contexts.a]\n", "'a' has no url"),
     ("[contexts]\na = 3\n", "'a' has no url"),
