@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from tui.appearance import settings
@@ -105,8 +106,18 @@ def _screen(context: CommandContext) -> Iterator[Row]:
     for number, rule in enumerate(rules, 1):
         yield f"rules.{number}", f"{rule.when.text}, {rule.severity}", settings.FILE
     problems += [f"{folder / settings.FILE}: {text}" for text in wrong_rules]
+    problems += _promotion_problems(context.cluster)
     for text in dict.fromkeys([*problems, *context.files.settings_problems(folder)]):
         yield "mistake", text.replace(f"{folder}/", ""), ""
+
+
+def _promotion_problems(cluster: CommandCluster) -> list[str]:
+    """Empty if a file cannot be read: other rows show its error."""
+    from tui.config import promotion
+
+    with suppress(HeadraceError):
+        return promotion.problems(cluster.profiles.path.parent, cluster.profiles.load().names)
+    return []
 
 
 def _context_name(cluster: CommandCluster) -> str:

@@ -10,13 +10,14 @@ remove = ["log.level"]                 # keys removed from every config
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tui import private_file
 from tui.config.secrets import contains_mask, is_masked
 from tui.errors import UsageError
+from tui.formatting import did_you_mean
 
 FILE = "config.toml"
 _TABLES = ("names", "values", "set")
@@ -59,18 +60,41 @@ def masks(config: Mapping[str, str]) -> list[str]:
 
 def load(folder: Path, target: str) -> PromotionMapping:
     """The mapping for a target context in config.toml; empty without one. Raises UsageError."""
+    promote = _tables(folder / FILE)
+    table = promote.get(target, {}) if isinstance(promote, dict) else promote
+    return _mapping(table, f"{folder / FILE}: [promote.{target}]")
+
+
+def problems(folder: Path, contexts: Collection[str]) -> list[str]:
+    """A problem for each invalid mapping in config.toml, and for each whose target is not one of the contexts. Raises
+    UsageError."""
+    file = folder / FILE
+    promote = _tables(file)
+    if not isinstance(promote, dict):
+        return [f"{file}: promote must be tables: [promote.CONTEXT]"]
+    texts = []
+    for target, table in promote.items():
+        where = f"{file}: [promote.{target}]"
+        try:
+            _mapping(table, where)
+        except UsageError as error:
+            texts.append(error.message)
+        if target not in contexts:
+            meant = did_you_mean(target, contexts)
+            texts.append(f"{where} is not used: the context does not exist" + (f"; {meant}" if meant else ""))
+    return texts
+
+
+def _tables(file: Path) -> Any:
+    """The value of `promote` in the file. Raises UsageError."""
     import tomllib
 
-    file = folder / FILE
     try:
-        content = tomllib.loads(private_file.read(file, "utf-8-sig"))
+        return tomllib.loads(private_file.read(file, "utf-8-sig")).get("promote", {})
     except FileNotFoundError:
-        return PromotionMapping()
+        return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"cannot read {file}: {error}") from None
-    promote = content.get("promote", {})
-    table = promote.get(target, {}) if isinstance(promote, dict) else promote
-    return _mapping(table, f"{file}: [promote.{target}]")
 
 
 def _mapping(table: Any, where: str) -> PromotionMapping:

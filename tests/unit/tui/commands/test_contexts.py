@@ -162,3 +162,20 @@ def test_import_of_kcctl_contexts(profiles: ContextsFile, tmp_path: Path) -> Non
     file.write_text("currentContext=x")
     with pytest.raises(HeadraceError, match="not JSON"):
         run(profiles, f"config import-kcctl {file}")
+
+
+def test_mistakes_in_mappings_for_promotion_are_listed_by_config(profiles: ContextsFile) -> None:
+    profiles.put(Profile("http://b:1", "prod"))
+    (profiles.path.parent / "config.toml").write_text(
+        """[promote.prod]
+name = { "staging-" = "" }
+[promote.prd.set]
+"tasks.max" = "8"
+"""
+    )
+    result = run(profiles, "config")
+    mistakes = [row["value"] for row in result.raw if row["setting"] == "mistake"]
+    assert mistakes == [
+        "config.toml: [promote.prod] has the unknown key 'name'; expected names, values, set and remove",
+        "config.toml: [promote.prd] is not used: the context does not exist; did you mean prod?",
+    ]
