@@ -32,6 +32,7 @@ class DeadLetterWindow(NamedTuple):
     starts: Mapping[int, int]
     earliest: Mapping[int, int]
     latest: Mapping[int, int]
+    is_cut: bool = False  # whether a limit other than the number of records ended the window
 
     @property
     def total(self) -> int:
@@ -69,7 +70,7 @@ class DeadLetterTopic:
         finally:
             reader.close()
         letters = tuple(DeadLetter(*record) for record in reversed(page.records))
-        return DeadLetterWindow(letters, page.starts, page.earliest, page.latest)
+        return DeadLetterWindow(letters, page.starts, page.earliest, page.latest, page.is_cut)
 
     def replay(self, letters: Sequence[DeadLetter], instead: str = "") -> list[SendResult]:
         """Sends each record to its original topic and partition with its original timestamp, without the headers about

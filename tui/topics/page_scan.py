@@ -14,6 +14,12 @@ MAX_CHUNK = 5_000  # records read at once
 MAX_SCANNED = 50_000  # records that one page of a search reads
 LEAST_SHARE = 20  # records read of each partition, so that a page of many partitions is in the order of time
 
+
+def limits_text(seconds: float) -> str:
+    """The limits of a page that no option raises."""
+    return f"the limit of {MAX_BYTES >> 20} MiB or {seconds:g} s"
+
+
 Matches = Callable[[TopicRecord], bool]
 Ranges = dict[int, tuple[int, int]]  # by partition: the first offset, and the one behind the last
 

@@ -20,6 +20,7 @@ from tui.offsets.seek import in_thread
 from tui.topics import exact_json
 from tui.topics.byte_views import bytes_of
 from tui.topics.exact_json import ExactNumber
+from tui.topics.page_scan import PAGE_TIME, limits_text
 from tui.user_files import parse_json
 
 Json = Any
@@ -82,7 +83,7 @@ class _DeadLettersCommand(Command):
             raise WrongState(f"{self.name} has no dead letter topic: {TOPIC} is not set", 409)
         topic = DeadLetterTopic(name, context.cluster.kafka_settings())
         window = await in_thread(lambda: topic.newest(self._limit))
-        _report_rest(context.terminal, window)
+        report_rest(context.terminal, window)
         matching = tuple(filter(self._matches(), window.letters))
         if self.all_connectors:
             return _Selection(topic, config, matching, ())
@@ -105,9 +106,15 @@ class _DeadLettersCommand(Command):
         return matches
 
 
-def _report_rest(terminal: CommandTerminal, window: DeadLetterWindow) -> None:
+def report_rest(terminal: CommandTerminal, window: DeadLetterWindow) -> None:
     if window.has_older:
-        terminal.report(f"read the newest {len(window.letters):,} of {window.total:,}; -n reads more")
+        terminal.report(f"read the newest {len(window.letters):,} of {window.total:,}; {_remedy(window)}")
+
+
+def _remedy(window: DeadLetterWindow) -> str:
+    return (
+        f"the rest exceeds {limits_text(PAGE_TIME)}: the screen reads older ones" if window.is_cut else "-n reads more"
+    )
 
 
 class GetDeadLetters(_DeadLettersCommand):
@@ -212,7 +219,7 @@ def _why_missing(other: str | None) -> str:
     """The reason why a position is not among the selected letters; `other` is the connector in which it failed."""
     if other:
         return f"a dead letter of {other}; --all-connectors includes it"
-    return "not among the dead letters that were read; -n reads more"
+    return "not among the dead letters that were read"
 
 
 def _would(letter: DeadLetter, instead: str, edited: bool) -> TargetOutcome:

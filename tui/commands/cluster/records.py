@@ -10,7 +10,7 @@ from tui.commands.context import CommandCluster, CommandContext
 from tui.commands.result import Result, Table
 from tui.offsets.seek import in_thread
 from tui.topics.decoding import DecodedRecord, RecordDecoder, decoder
-from tui.topics.page_scan import MAX_SCANNED, ReadLimits
+from tui.topics.page_scan import MAX_SCANNED, ReadLimits, limits_text
 from tui.topics.position import RecordPosition, page_at, parse
 from tui.topics.reader import TopicReader
 from tui.topics.records import RecordPage
@@ -97,16 +97,26 @@ class Records(DecodingCommand):
 
         page = await in_thread(read)
         if page.is_cut:
-            context.terminal.report(
-                f"read {page.scanned:,} records without finding {self._limit}; use --scan to read "
-                "more, or --from to start elsewhere"
-            )
+            context.terminal.report(why_cut(page, limits))
         decoded = [decode.decoded(record) for record in page.records]
         return Result(
             [decoded.as_json() for decoded in decoded],
             Table(COLUMNS, tuple(map(_row, decoded))),
             names=tuple(decoded.record.place for decoded in decoded),
         )
+
+
+def why_cut(page: RecordPage, limits: ReadLimits) -> str:
+    """The limit that ended the page before it was full, and the remedy."""
+    if page.scanned >= limits.scanned:
+        return (
+            f"read {page.scanned:,} records without finding {limits.records}; use --scan to read more, or --from to "
+            "start elsewhere"
+        )
+    return (
+        f"read {page.scanned:,} records up to {limits_text(limits.seconds)}, with {len(page.records)} of "
+        f"{limits.records}; use --from to start elsewhere"
+    )
 
 
 def _row(decoded: DecodedRecord) -> tuple[str | int, ...]:
