@@ -282,6 +282,27 @@ async def test_offsets_that_differ_after_reading_back_are_a_failure_that_a_small
         await seen.sees("requested, but not read back:", "~ t-0 offset 10 → offset 15")
 
 
+async def test_a_banner_is_gone_once_a_deleted_connector_was_created_again() -> None:
+    some = answers(10, state="STOPPED") | {"/connectors/one/offsets": at(10)}
+    some["PATCH /connectors/one/offsets"] = Raw(b'{"error_code":400,"message":"refused by the test"}', 400)
+    async with stub_worker(some) as worker, console(worker.url) as seen:
+        await opened(seen)
+        await seen.press("e", "backspace", "5", "ctrl+s")
+        await seen.confirm("y")
+        await seen.sees("refused by the test")
+        await seen.press("escape")
+        assert seen.home.services is not None
+        store = seen.home.services.connection.store
+        there, worker.answers[LIST] = worker.answers[LIST], {}
+        store.refresh()
+        await seen.sees("does not exist any more")
+        assert seen.home.view.offsets.query_one(Banner).display
+        worker.answers[LIST] = there
+        store.refresh()
+        await seen.until(lambda: not seen.home.view.offsets.query_one(Banner).display, "no banner")
+        await seen.sees("t-0", " 10 ")
+
+
 async def test_a_partition_that_the_table_cuts_is_shown_in_full() -> None:
     paths = [f"/data/{'d' * 90}/file-{number}.csv" for number in range(2)]
     some = answers(10, state="STOPPED")

@@ -105,6 +105,10 @@ class Pane(Vertical):
         if self.connector is not None:
             self.fetch()
 
+    def deleted(self) -> None:
+        """The connector shown was deleted, so the next of the same name is another."""
+        self.connector = None
+
     def reset(self) -> None:
         """Forgets what belongs to the connector shown before."""
 

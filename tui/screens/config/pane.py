@@ -129,6 +129,13 @@ class ConfigPane(Pane):
         self.remove_class("-editing")
         self.set_banner(None)
 
+    def deleted(self) -> None:
+        """The edited text is kept for the next connector of the name."""
+        if self.is_editing:
+            self.set_banner(None)
+        else:
+            super().deleted()
+
     def fetch(self) -> None:
         connector = self.connector
         if connector is None or connector.name in self._reading or (self.reading.keys and self._knows_passwords):

@@ -160,6 +160,9 @@ class ConnectorView(Vertical):
         self.name_shown, self.stale = name, stale
         if connector is self.connector and not another:
             return
+        if self.connector is None and not another:
+            for pane in self.query(Pane):
+                pane.deleted()
         self.connector = connector
         if another or connector is not None:
             for pane in self.query(Pane):

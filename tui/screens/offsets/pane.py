@@ -134,6 +134,13 @@ class OffsetsPane(Pane):
         self.set_banner(None)
         self.table("reading the offsets…" if self.connector else "")
 
+    def deleted(self) -> None:
+        """The edited text is kept for the next connector of the name."""
+        if self.is_editing:
+            self.set_banner(None)
+        else:
+            super().deleted()
+
     def fetch(self) -> None:
         if not self.is_editing:
             self.read()
