@@ -5,8 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+LOCK_SECONDS = 5.0
 
 
 def read(path: Path, encoding: str = "utf-8") -> str:
@@ -67,6 +71,31 @@ def save(path: Path, text: str) -> None:
     number = os.open(path, os.O_WRONLY | os.O_APPEND)
     with os.fdopen(number, "w", encoding="utf-8", errors="surrogateescape") as file:
         file.write(text)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Exclusive access, among processes that use this function, to the files of a folder, to read and replace a file.
+    Raises OSError, a TimeoutError if another process has had access for LOCK_SECONDS."""
+    from fcntl import LOCK_EX, LOCK_NB, flock
+
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        until = time.monotonic() + LOCK_SECONDS
+        while True:
+            try:
+                flock(folder, LOCK_EX | LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise TimeoutError(errno.ETIMEDOUT, "another process is changing it", str(path)) from None
+                time.sleep(0.01)
+            except OSError:  # NFS does not lock folders
+                break
+        yield
+    finally:
+        os.close(folder)
 
 
 def store(path: Path, text: str) -> None:

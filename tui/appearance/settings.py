@@ -40,7 +40,7 @@ def load(folder: Path) -> tuple[Settings, list[str]]:
     file = folder / FILE
     try:
         text = private_file.read(file, "utf-8-sig")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return Settings(), []
     except (OSError, UnicodeDecodeError) as error:
         return Settings(), [f"cannot read {file}: {error}"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ class ContextsFile:
     def load(self) -> Contexts:
         try:
             text = private_file.read(self.path, "utf-8-sig")
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):  # the latter with HOME=/dev/null, as services have it
             return Contexts()
         except OSError as error:
             raise HeadraceError(f"cannot read {self.path}: {error.strerror}") from error
@@ -68,26 +70,35 @@ class ContextsFile:
     def put(self, profile: Profile) -> None:
         """Adds or replaces a context. Raises UsageError, and writes nothing, if it is invalid."""
         profile_of(profile.name, table_of(profile))
-        contexts = self.load()
-        invalids = {name: invalid for name, invalid in contexts.invalid.items() if name != profile.name}
-        self._write(Contexts(contexts.current, {**contexts.profiles, profile.name: profile}, invalids))
+        with self._changing():
+            contexts = self.load()
+            invalids = {name: invalid for name, invalid in contexts.invalid.items() if name != profile.name}
+            self._write(Contexts(contexts.current, {**contexts.profiles, profile.name: profile}, invalids))
 
     def use(self, name: str) -> None:
         self.get(name)
-        self._write(self.load()._replace(current=name))
+        with self._changing():
+            self._write(self.load()._replace(current=name))
 
     def remove(self, name: str) -> None:
-        contexts = self.load()
-        self.require(contexts, name)
-        rest = {key: profile for key, profile in contexts.profiles.items() if key != name}
-        invalids = {key: invalid for key, invalid in contexts.invalid.items() if key != name}
-        self._write(Contexts("" if contexts.current == name else contexts.current, rest, invalids))
+        self.require(self.load(), name)
+        with self._changing():
+            contexts = self.load()
+            rest = {key: profile for key, profile in contexts.profiles.items() if key != name}
+            invalids = {key: invalid for key, invalid in contexts.invalid.items() if key != name}
+            self._write(Contexts("" if contexts.current == name else contexts.current, rest, invalids))
 
-    def _write(self, contexts: Contexts) -> None:
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Keeps other consoles from changing the file between its reading and its writing."""
         try:
-            private_file.store(self.path, _toml(contexts))
+            with private_file.locked(self.path):
+                yield
         except OSError as error:
             raise HeadraceError(f"cannot write {self.path}: {error.strerror}") from error
+
+    def _write(self, contexts: Contexts) -> None:
+        private_file.store(self.path, _toml(contexts))
 
 
 def _toml(contexts: Contexts) -> str:

@@ -34,6 +34,6 @@ def add(path: Path, line: str) -> None:
     if _SECRET.search(line) or not line.isprintable():
         return
     line = scrubbed_line(line, settings=True)
-    with suppress(OSError):
+    with suppress(OSError), private_file.locked(path):
         lines = [*(stored for stored in load(path) if stored != line), line][-MAX_LINES:]
         private_file.store(path, "".join(f"{line}\n" for line in lines))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,20 @@ def test_a_file_of_another_encoding_is_refused_without_its_content(profiles: Con
     with pytest.raises(HeadraceError, match=r"contexts.toml is not UTF-8: invalid .* at byte") as raised:
         profiles.load()
     assert "password" not in str(raised.value)
+
+
+def test_contexts_that_several_consoles_add_at_once_are_all_kept(profiles: ContextsFile) -> None:
+    names = [f"c{number}" for number in range(16)]
+    with ThreadPoolExecutor(len(names)) as threads:
+        list(threads.map(lambda name: ContextsFile(profiles.path).put(Profile("http://x:1", name)), names))
+    assert profiles.load().names == sorted(names)
+
+
+def test_a_home_that_is_not_a_folder_has_no_contexts() -> None:
+    profiles = ContextsFile(Path("/dev/null/.config/headrace/contexts.toml"))
+    assert profiles.load().names == []
+    with pytest.raises(HeadraceError, match=r"cannot write .*: Not a directory"):
+        profiles.put(Profile("http://x:1", "a"))
 
 
 def test_a_byte_order_mark_is_skipped(profiles: ContextsFile) -> None:
