@@ -38,6 +38,7 @@ from runtime.engine.driver.daemon import PRELOAD
 from runtime.engine.driver.executor_profiles import executor_sizes
 from runtime.engine.driver.guard import Guard
 from runtime.engine.driver.jvm import SLOTS_JAVA_OPTIONS, environment, find_java
+from runtime.engine.driver.session.spark_errors import has_lost_jvm
 from runtime.engine.driver.session_process import serve_session
 from runtime.engine.driver.session_starter import SessionStarter, listen
 from runtime.engine.driver.spark_start import start_spark
@@ -220,9 +221,7 @@ class Driver:
 
     def _jvm_has_ended(self, error: Exception) -> bool:
         """Whether this is the reason for an error, which run() reports."""
-        from py4j.protocol import Py4JError, Py4JJavaError
-
-        if isinstance(error, Py4JJavaError) or not isinstance(error, ConnectionError | Py4JError):
+        if not has_lost_jvm(error):
             return False
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._gateway.proc.wait(JVM_END)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _CHECK_INTERVAL = 1.0  # seconds between two reads of the committed offset
+_FORGET = 600.0  # seconds after which an error is not counted any more: a source may be idle for weeks
 
 
 class SourceState(Enum):
@@ -83,7 +84,7 @@ class SparkSourceTask(SourceTask):
         self._clock, self._connect = clock, connect
         self._client: SessionClient | None = None
         self._response: Future[Any] | None = None
-        self._retry_at = self._next_check = 0.0
+        self._retry_at = self._next_check = self._failed_at = 0.0
         self._failures = 0
         self._position: RowPosition | None = None  # behind the last batch that has been committed
         self._checkpoint = self._spool = ""
@@ -160,12 +161,14 @@ class SparkSourceTask(SourceTask):
 
     def _failed(self, error: SparkRequestError) -> None:
         """Open the source again after a delay; ConnectError after the last attempt, or if another one cannot help."""
-        self._failures += 1
+        now = self._clock()
+        self._failures = 1 if now - self._failed_at > _FORGET else self._failures + 1
+        self._failed_at = now
         if error.kind == "query" or self._failures > self._settings.retries:
             raise ConnectError(f"Spark could not read {self._settings.source_name}: {error}") from error
         delay = retry_delay(self._failures)
         _log.warning("Spark could not read %s; next attempt in %g s: %s", self._settings.source_name, delay, error)
-        self._state, self._retry_at = SourceState.OPENING, self._clock() + delay
+        self._state, self._retry_at = SourceState.OPENING, now + delay
 
     # A batch
 

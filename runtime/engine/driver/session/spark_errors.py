@@ -60,6 +60,13 @@ def kind_of(error: BaseException) -> FailureKind:
     return FailureKind.OTHER
 
 
+def has_lost_jvm(error: BaseException) -> bool:
+    """Whether the connection to the JVM has failed, usually because it has ended."""
+    from py4j.protocol import Py4JError, Py4JJavaError
+
+    return isinstance(error, ConnectionError | Py4JError) and not isinstance(error, Py4JJavaError)
+
+
 def _first_line(text: str) -> str:
     lines = [line.strip() for line in text.strip().splitlines()]
     if lines and lines[0].startswith("An error occurred while calling") and len(lines) > 1:

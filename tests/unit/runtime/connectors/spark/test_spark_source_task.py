@@ -149,6 +149,16 @@ def test_the_source_is_opened_again_after_an_error_and_the_last_error_fails_the_
         rig.poll()
 
 
+def test_errors_of_a_source_that_has_been_idle_for_long_are_not_added_up(tmp_path: Path) -> None:
+    rig = SparkSourceRig(tmp_path, config={"spark.read.retries": "1"})
+    for _ in range(3):
+        rig.opened()
+        rig.session.refuse("connection refused")
+        assert rig.poll() == []
+        rig.now += 601
+        rig.poll()
+
+
 def test_an_error_of_the_query_fails_the_task_at_once(tmp_path: Path) -> None:
     rig = SparkSourceRig(tmp_path)
     rig.session.refuse("no column x", "query")
