@@ -30,7 +30,7 @@ from runtime.api.errors import DataError
 from runtime.api.task import ErrantRecordReporter
 from runtime.connectors.data_source.arrow_schema import arrow_schema
 from runtime.connectors.data_source.ddl import parse_ddl
-from runtime.connectors.spark.session_client import ROWS, SessionClient, SparkRequestError, retry_delay
+from runtime.connectors.spark.session_client import ROWS, SessionClient, SparkRequestError, may_retry, retry_delay
 from runtime.connectors.spark.sink.collected import CollectedRows, remove_rows
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ class SparkBatch:
         self._file = Path(os.environ.get(ROWS) or tempfile.gettempdir(), f"rows-{self.id}.parquet")
         self._refuse, self._probed, self._delay = refuse, False, delay
         self._attempts = 0
+        self._failing_since: float | None = None
         self._retry_at: float | None = None
         self._writing = self._send()
 
@@ -164,14 +165,16 @@ class SparkBatch:
                 self._probed = True
                 self._writing = self._send_request(self._probe)
                 return False
-            if error.kind != "other" or self._attempts > retries:
+            now = time.monotonic()
+            self._failing_since = self._failing_since or now
+            if not may_retry(error, self._attempts, retries, now - self._failing_since):
                 self.remove_file()
                 raise
             delay = self._delay(self._attempts)
             _log.warning(
                 "Spark could not write a batch of %d records; next attempt in %g s: %s", self.count, delay, error
             )
-            self._retry_at = time.monotonic() + delay
+            self._retry_at = now + delay
             return False
         if isinstance(response, list):
             self._drop_rows(response)

@@ -25,7 +25,7 @@ from runtime.api.data.schema import Schema, struct_schema
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, SourceTask
 from runtime.connectors.spark.batch_metrics import BatchMetrics
-from runtime.connectors.spark.session_client import SessionClient, SparkRequestError, retry_delay
+from runtime.connectors.spark.session_client import SessionClient, SparkRequestError, may_retry, retry_delay
 from runtime.connectors.spark.source.definition import KEY, SparkSourceSettings
 from runtime.connectors.spark.source.position import RowPosition, source_partition
 
@@ -84,7 +84,7 @@ class SparkSourceTask(SourceTask):
         self._clock, self._connect = clock, connect
         self._client: SessionClient | None = None
         self._response: Future[Any] | None = None
-        self._retry_at = self._next_check = self._failed_at = 0.0
+        self._retry_at = self._next_check = self._failed_at = self._failing_since = 0.0
         self._failures = 0
         self._position: RowPosition | None = None  # behind the last batch that has been committed
         self._checkpoint = self._spool = ""
@@ -162,9 +162,13 @@ class SparkSourceTask(SourceTask):
     def _failed(self, error: SparkRequestError) -> None:
         """Open the source again after a delay; ConnectError after the last attempt, or if another one cannot help."""
         now = self._clock()
-        self._failures = 1 if now - self._failed_at > _FORGET else self._failures + 1
+        if now - self._failed_at > _FORGET:
+            self._failures = 0
+        if not self._failures:
+            self._failing_since = now
+        self._failures += 1
         self._failed_at = now
-        if error.kind == "query" or self._failures > self._settings.retries:
+        if not may_retry(error, self._failures, self._settings.retries, now - self._failing_since):
             raise ConnectError(f"Spark could not read {self._settings.source_name}: {error}") from error
         delay = retry_delay(self._failures)
         _log.warning("Spark could not read %s; next attempt in %g s: %s", self._settings.source_name, delay, error)

@@ -158,6 +158,17 @@ def test_a_failed_write_is_repeated_and_then_fails_the_task() -> None:
         rig.pass_time(0)
 
 
+def test_a_session_that_ends_several_times_within_a_minute_does_not_fail_a_task_that_waits_for_it() -> None:
+    rig = SparkSinkRig({"spark.write.retries": "1"}, delay=lambda attempt: 0.0)
+    rig.put(ZERO, ROW)
+    rig.pass_time(10)
+    for _ in range(4):
+        rig.session.lose()
+        rig.pass_time(0)
+        rig.pass_time(0)
+    rig.session.take("write")
+
+
 def test_rows_that_a_full_disk_refuses_are_written_by_the_next_attempt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,8 +286,7 @@ def test_a_task_whose_session_has_ended_is_placed_again(operation: str) -> None:
         rig.write(ZERO)
         rig.task.committed(rig.pre_commit())
     assert rig.operations() == [operation]
-    lost = session_client.SessionLostError("The Spark session has closed the connection")
-    rig.session.requests.pop()[1].set_exception(lost)
+    rig.session.lose()
     with pytest.raises(TaskLostError, match="session has closed"):
         rig.pass_time(0)
 
