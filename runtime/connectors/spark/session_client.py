@@ -65,17 +65,6 @@ class SessionLostError(SparkRequestError):
     has been executed."""
 
 
-_LOST_TIME = 60.0  # seconds in which requests of other connectors may end the session several times
-
-
-def may_retry(error: SparkRequestError, attempts: int, retries: int, seconds: float) -> bool:
-    """Whether to try again after this number of attempts, of which the first has failed `seconds` ago. The loss of the
-    session ends the retries only if it has lasted, since the reason may be another connector."""
-    if isinstance(error, SessionLostError) and seconds < _LOST_TIME:
-        return True
-    return error.kind == "other" and attempts <= retries
-
-
 class SessionConnection(Protocol):
     """A connection to the session."""
 

@@ -30,7 +30,8 @@ from runtime.api.errors import DataError
 from runtime.api.task import ErrantRecordReporter
 from runtime.connectors.data_source.arrow_schema import arrow_schema
 from runtime.connectors.data_source.ddl import parse_ddl
-from runtime.connectors.spark.session_client import ROWS, SessionClient, SparkRequestError, may_retry, retry_delay
+from runtime.connectors.spark.failures import Failures
+from runtime.connectors.spark.session_client import ROWS, SessionClient, SparkRequestError, retry_delay
 from runtime.connectors.spark.sink.collected import CollectedRows, remove_rows
 
 if TYPE_CHECKING:
@@ -112,13 +113,11 @@ class SparkBatch:
         self._columns, self._client, self._request, self._done = columns, client, request, done
         self._file = Path(os.environ.get(ROWS) or tempfile.gettempdir(), f"rows-{self.id}.parquet")
         self._refuse, self._probed, self._delay = refuse, False, delay
-        self._attempts = 0
-        self._failing_since: float | None = None
+        self._failures = Failures()
         self._retry_at: float | None = None
         self._writing = self._send()
 
     def _send(self) -> Future[Any]:
-        self._attempts += 1
         return self._send_request(self._prepared)
 
     def _send_request(self, make: Callable[[], Mapping[str, Any]]) -> Future[Any]:
@@ -166,11 +165,10 @@ class SparkBatch:
                 self._writing = self._send_request(self._probe)
                 return False
             now = time.monotonic()
-            self._failing_since = self._failing_since or now
-            if not may_retry(error, self._attempts, retries, now - self._failing_since):
+            if not self._failures.may_retry(error, retries, now):
                 self.remove_file()
                 raise
-            delay = self._delay(self._attempts)
+            delay = self._delay(self._failures.count)
             _log.warning(
                 "Spark could not write a batch of %d records; next attempt in %g s: %s", self.count, delay, error
             )

@@ -161,11 +161,15 @@ def test_errors_of_a_source_that_has_been_idle_for_long_are_not_added_up(tmp_pat
 
 def test_the_loss_of_the_session_fails_the_task_only_if_it_lasts(tmp_path: Path) -> None:
     rig = SparkSourceRig(tmp_path, config={"spark.read.retries": "1"})
-    for _ in range(5):
+    for _ in range(4):
         rig.session.lose()
         assert rig.poll() == []
-        rig.now += 14
+        rig.now += 15
         rig.poll()
+    rig.session.refuse("a port is taken")
+    assert rig.poll() == []
+    rig.now += 15
+    rig.poll()
     rig.session.lose()
     with pytest.raises(ConnectError, match="Spark could not read json /in: The Spark session has closed"):
         rig.poll()
