@@ -75,6 +75,7 @@ class Driver:
         self._context: Any = None
         self._conf: dict[str, str] = {}  # the operator's properties, with the jars of packages
         self._cluster: ClusterJobs | None = None  # None in local mode
+        self._session: SessionStarter | None = None  # only in local mode
         self._slots = threading.Lock()  # guards the next three attributes
         self._wanted = set(settings.slots)
         self._executors = executor_sizes(settings.executors)
@@ -126,7 +127,8 @@ class Driver:
         whose end does not end the slots."""
         listener = listen(self._session_socket(), session_link(self._settings.socket))
         if self._settings.local:
-            SessionStarter(self._settings, self._conf, listener, self._log).start()
+            self._session = SessionStarter(self._settings, self._conf, listener, self._log)
+            self._session.start()
         else:
             serve_session(context, listener, self._settings.folder, self._worker)
 
@@ -271,6 +273,8 @@ class Driver:
             with contextlib.suppress(Exception):
                 self._gateway.proc.wait(JVM_END)
         self._guard.end_all()  # slots that started meanwhile
+        if self._session is not None:
+            self._session.remove_files()
         shutil.rmtree(self._settings.folder, ignore_errors=True)
         if os.getppid() != self._worker:  # a killed worker cannot remove its folder
             shutil.rmtree(Path(self._settings.folder).parent, ignore_errors=True)

@@ -30,6 +30,7 @@ SERVING = "serving"
 """The file in the folder of a process that tells that it has started."""
 
 _FOLDER = "session"
+_LOCAL = "spark.local.dir"
 _ATTEMPTS = 3
 """Starts in a row that fail before the requests that wait do: the process is the first that the system kills if memory
 is short."""
@@ -63,9 +64,12 @@ class SessionStarter:
     ) -> None:  # fmt: skip
         """`conf`: the properties of Spark. `log` gets the level and the text of messages. `start_limit`: seconds after
         which a process that does not serve tasks yet is ended. `pause`: seconds after the first failed start."""
-        self._settings = replace(settings, conf=dict(conf), secret="")
+        own = Path(settings.folder).parent.name
+        folders = (Path(folder.strip(), own) for folder in conf.get(_LOCAL, "").split(",") if folder.strip())
+        self._folder, self._scratch = Path(settings.folder, _FOLDER), tuple(folders)
+        scratch = {_LOCAL: ",".join(map(str, self._scratch))} if self._scratch else {}
+        self._settings = replace(settings, conf={**conf, **scratch}, secret="")
         self._listener, self._log, self._start_limit, self._pause = listener, log, start_limit, pause
-        self._folder = Path(settings.folder, _FOLDER)
 
     def start(self) -> None:
         """Wait for connections in a thread, whose end would be that of the process."""
@@ -93,6 +97,7 @@ class SessionStarter:
 
     def _run_one(self, start_limit: float) -> tuple[int, bool]:
         """Run a process to its end: its exit code, and whether it has served tasks, within `start_limit` seconds."""
+        self.remove_files()  # those of a driver that was killed
         self._folder.mkdir(mode=0o700, exist_ok=True)
         settings = json.dumps({**asdict(self._settings), "folder": str(self._folder)})
         descriptor = self._listener.fileno()
@@ -109,8 +114,14 @@ class SessionStarter:
             self._await_start(process, start_limit)
             code = process.wait()
         has_served = self._has_served()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self.remove_files()
         return code, has_served
+
+    def remove_files(self) -> None:
+        """Remove what a process has left, also in the folders of spark.local.dir, where a JVM that is killed leaves all
+        its blocks."""
+        for folder in (self._folder, *self._scratch):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _has_served(self) -> bool:
         return Path(self._folder, SERVING).exists()

@@ -17,7 +17,9 @@ def test_a_session_that_cannot_start_fails_the_requests_that_wait_for_it(
 ) -> None:
     path, log = tmp_path / "spark1.sock", list[tuple[str, str]]()
     monkeypatch.setenv(session_client.SOCKET, str(path))
-    conf = {"spark.driver.memory": "1"}  # bytes, with which no JVM starts
+    local, left = tmp_path / "local", tmp_path / "local" / tmp_path.parent.name / "blockmgr-1"
+    left.mkdir(parents=True)  # by a JVM that was killed
+    conf = {"spark.driver.memory": "1", "spark.local.dir": str(local)}  # bytes, with which no JVM starts
     listener = listen(path, tmp_path / "spark.sock")
     SessionStarter(_settings(tmp_path), conf, listener, lambda *line: log.append(line), pause=0.01).start()
     client = SessionClient("test")
@@ -25,7 +27,7 @@ def test_a_session_that_cannot_start_fails_the_requests_that_wait_for_it(
         client.send(lambda: {"op": "check"}).result(60)
     client.close()
     assert log[0] == ("ERROR", "The Spark session of connectors could not be started (exit code 1)")
-    assert not (tmp_path / "session").exists()
+    assert not (tmp_path / "session").exists() and not list(local.iterdir())
 
 
 def test_a_session_that_does_not_start_in_time_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

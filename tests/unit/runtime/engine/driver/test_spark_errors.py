@@ -5,11 +5,11 @@ from __future__ import annotations
 from runtime.engine.driver.session.spark_errors import described
 
 FAILED = "[STREAM_FAILED] Query [id = 1] terminated with exception: Failed when Python perform latestOffset: "
-TRACEBACK = '''Traceback (most recent call last):
+TRACEBACK = """Traceback (most recent call last):
   File "runner.py", line 281, in main
     offset = reader.latestOffset(start)
              ^^^^^^^^^^^^^^^^^^^^^^^^^^
-'''
+"""
 SPARK = "=== Streaming Query ===\nIdentifier: [id = 1]\n"
 
 
