@@ -98,10 +98,12 @@ class SparkBatch:
         done: Callable[[], None],
         refuse: Callable[[int, str], None] | None,
         delay: Callable[[int], float] = retry_delay,
+        proven: bool = False,
     ) -> None:
         """`request` has what all requests of the task have in common. `done` is called in another thread after each
         attempt. `refuse` reports the record of a row for which the query fails, with Spark's message; None: such errors
-        are not tolerated. `delay`: seconds before the next attempt, by the number of attempts."""
+        are not tolerated. `delay`: seconds before the next attempt, by the number of attempts. `proven`: as in
+        Failures."""
         self.id = f"{task}-{uuid4().hex}"
         self.starts, self.ends = rows.starts, rows.ends
         self.count = rows.count
@@ -113,7 +115,7 @@ class SparkBatch:
         self._columns, self._client, self._request, self._done = columns, client, request, done
         self._file = Path(os.environ.get(ROWS) or tempfile.gettempdir(), f"rows-{self.id}.parquet")
         self._refuse, self._probed, self._delay = refuse, False, delay
-        self._failures = Failures()
+        self._failures = Failures(proven)
         self._retry_at: float | None = None
         self._writing = self._send()
 

@@ -240,6 +240,7 @@ class SparkSinkTask(SinkTask):
                 self._settings.task, rows, self._columns.schema, self._client,
                 {**self._common, "target": self._settings.target(self._keys())}, self._request_commit,
                 query_failures(rows, self.context.errant_record_reporter), self._delay,
+                bool(self.metrics_owner.metrics),
             )  # fmt: skip
         self._columns.forget()
 

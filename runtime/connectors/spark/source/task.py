@@ -100,6 +100,7 @@ class SparkSourceTask(SourceTask):
         self._partition = source_partition(settings.source_name)
         stored = self.context.offsets.offset(self._partition)
         self._position = None if stored is None else RowPosition.of(stored)
+        self._failures = Failures(proven=stored is not None)
         self._client = self._connect(f"spark-{self._name}")
         self._open()
 
@@ -164,7 +165,7 @@ class SparkSourceTask(SourceTask):
         """Open the source again after a delay; ConnectError after the last attempt, or if another one cannot help."""
         now = self._clock()
         if now - self._failed_at > _FORGET:
-            self._failures = Failures()
+            self._failures = Failures(self._failures.proven)
         self._failed_at = now
         if not self._failures.may_retry(error, self._settings.retries, now):
             raise ConnectError(f"Spark could not read {self._settings.source_name}: {error}") from error
@@ -178,7 +179,7 @@ class SparkSourceTask(SourceTask):
         from runtime.connectors.spark.source.spooled import row_count, spooled_values
 
         position = self._position
-        self._failures = Failures()
+        self._failures = Failures(proven=True)
         self._batch, self._spool, self._count = batch, spool, row_count(files)
         self._row = position.rows if position is not None and position.batch == batch else 0
         if self._row >= self._count:

@@ -159,16 +159,20 @@ def test_errors_of_a_source_that_has_been_idle_for_long_are_not_added_up(tmp_pat
         rig.poll()
 
 
-def test_the_loss_of_the_session_fails_the_task_only_if_it_lasts(tmp_path: Path) -> None:
-    rig = SparkSourceRig(tmp_path, config={"spark.read.retries": "1"})
+@pytest.mark.parametrize(("offset", "seconds"), [(None, 60), ({"checkpoint": "c1", "batch": 7}, 300)])
+def test_the_loss_of_the_session_fails_the_task_only_if_it_lasts(
+    tmp_path: Path, offset: Mapping[str, Any] | None, seconds: int
+) -> None:
+    """And first the task that has never had a batch: another one may be at fault."""
+    rig = SparkSourceRig(tmp_path, offset, {"spark.read.retries": "1"})
     for _ in range(4):
         rig.session.lose()
         assert rig.poll() == []
-        rig.now += 15
+        rig.now += seconds / 5
         rig.poll()
     rig.session.refuse("a port is taken")
     assert rig.poll() == []
-    rig.now += 15
+    rig.now += seconds / 5
     rig.poll()
     rig.session.lose()
     with pytest.raises(ConnectError, match="Spark could not read json /in: The Spark session has closed"):
