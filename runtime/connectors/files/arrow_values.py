@@ -9,13 +9,18 @@ import pyarrow as pa
 
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.schema import Field, Schema, Type
+from runtime.api.errors import DataError
 from runtime.connectors.files.arrow_types import connect_schema
 
 _types = pa.types
 
+UNFIT_ERRORS = (pa.ArrowException, ValueError, OverflowError)
+"""What ArrowValues raises for values that Connect does not have, such as times after the year 9999."""
+
 
 def parquet_values(file: Any, count: int, start: int) -> Iterator[ValueBatch]:
-    """The rows of an open Parquet file from row `start` (counted from 0), at most `count` at a time."""
+    """The rows of an open Parquet file from row `start` (counted from 0), at most `count` at a time. DataError for
+    values that Connect does not have."""
     rows = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
     first = 0
     while first < len(rows) and start >= rows[first]:
@@ -26,7 +31,11 @@ def parquet_values(file: Any, count: int, start: int) -> Iterator[ValueBatch]:
         if start >= len(batch):
             start -= len(batch)
             continue
-        yield to_values(batch.slice(start))
+        try:
+            values = to_values(batch.slice(start))
+        except UNFIT_ERRORS as error:
+            raise DataError(f"Connect has no type for a value of {unfit(batch, error)}") from error
+        yield values
         start = 0
 
 
@@ -55,6 +64,20 @@ class ArrowValues:
             for field, column in zip(self._target, columns, strict=True)
         }
         return ValueBatch.struct(self._schema, named, len(batch))
+
+
+def unfit(batch: Any, error: Exception) -> str:
+    """Which columns of a batch have values that do not fit, and why."""
+    names = [name for name in batch.schema.names if not _fits(batch.select([name]))]
+    return f"column {', '.join(names)}: {error}"
+
+
+def _fits(column: Any) -> bool:
+    try:
+        ArrowValues(column.schema)(column)
+    except UNFIT_ERRORS:
+        return False
+    return True
 
 
 def _overflows(kind: Any) -> bool:

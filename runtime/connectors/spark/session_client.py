@@ -162,6 +162,8 @@ class SessionClient:
             self._disconnect()
             raise SessionLostError("The Spark session has closed the connection")
         if (failure := response[0].get("error")) is not None:
+            if response[0].get("closes"):  # no session has this connection
+                self._disconnect()
             raise SparkRequestError(failure, response[0]["kind"])
         return response[0]["result"]
 

@@ -38,6 +38,7 @@ from runtime.engine.driver.daemon import PRELOAD
 from runtime.engine.driver.executor_profiles import executor_sizes
 from runtime.engine.driver.guard import Guard
 from runtime.engine.driver.jvm import SLOTS_JAVA_OPTIONS, environment, find_java
+from runtime.engine.driver.session.spark_errors import has_lost_jvm
 from runtime.engine.driver.session_process import serve_session
 from runtime.engine.driver.session_starter import SessionStarter, listen
 from runtime.engine.driver.spark_start import start_spark
@@ -74,6 +75,7 @@ class Driver:
         self._context: Any = None
         self._conf: dict[str, str] = {}  # the operator's properties, with the jars of packages
         self._cluster: ClusterJobs | None = None  # None in local mode
+        self._session: SessionStarter | None = None  # only in local mode
         self._slots = threading.Lock()  # guards the next three attributes
         self._wanted = set(settings.slots)
         self._executors = executor_sizes(settings.executors)
@@ -125,7 +127,8 @@ class Driver:
         whose end does not end the slots."""
         listener = listen(self._session_socket(), session_link(self._settings.socket))
         if self._settings.local:
-            SessionStarter(self._settings, self._conf, listener, self._log).start()
+            self._session = SessionStarter(self._settings, self._conf, listener, self._log)
+            self._session.start()
         else:
             serve_session(context, listener, self._settings.folder, self._worker)
 
@@ -220,9 +223,7 @@ class Driver:
 
     def _jvm_has_ended(self, error: Exception) -> bool:
         """Whether this is the reason for an error, which run() reports."""
-        from py4j.protocol import Py4JError, Py4JJavaError
-
-        if isinstance(error, Py4JJavaError) or not isinstance(error, ConnectionError | Py4JError):
+        if not has_lost_jvm(error):
             return False
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._gateway.proc.wait(JVM_END)
@@ -272,6 +273,8 @@ class Driver:
             with contextlib.suppress(Exception):
                 self._gateway.proc.wait(JVM_END)
         self._guard.end_all()  # slots that started meanwhile
+        if self._session is not None:
+            self._session.remove_files()
         shutil.rmtree(self._settings.folder, ignore_errors=True)
         if os.getppid() != self._worker:  # a killed worker cannot remove its folder
             shutil.rmtree(Path(self._settings.folder).parent, ignore_errors=True)

@@ -24,12 +24,20 @@ from runtime.engine.protocol.settings import DriverSettings
 from runtime.system import frames
 from runtime.system.processes import die_with_parent, folder_of_children
 from runtime.system.python_process import module_command
+from runtime.system.scheduling import ProcessTree, RunLimit
 
 SERVING = "serving"
 """The file in the folder of a process that tells that it has started."""
 
 _FOLDER = "session"
-_MAX_PAUSE = 10.0
+_LOCAL = "spark.local.dir"
+_ATTEMPTS = 3
+"""Starts in a row that fail before the requests that wait do: the process is the first that the system kills if memory
+is short."""
+
+_START_LIMIT = 90.0  # seconds for a start, twice the time after each that failed
+_MAX_DOUBLINGS = 3
+_PAUSE, _MAX_PAUSE = 1.0, 10.0  # seconds between two starts
 _REFUSAL = 1.0  # seconds for the request of a connection that is refused
 _BACKLOG = 128
 
@@ -51,12 +59,17 @@ class SessionStarter:
 
     def __init__(
         self, settings: DriverSettings, conf: Mapping[str, str], listener: socket.socket,
-        log: Callable[[str, str], None],
+        log: Callable[[str, str], None], start_limit: float = _START_LIMIT,
+        pause: float = _PAUSE,
     ) -> None:  # fmt: skip
-        """`conf`: the properties of Spark. `log` gets the level and the text of messages."""
-        self._settings = replace(settings, conf=dict(conf), secret="")
-        self._listener, self._log = listener, log
-        self._folder = Path(settings.folder, _FOLDER)
+        """`conf`: the properties of Spark. `log` gets the level and the text of messages. `start_limit`: seconds after
+        which a process that does not serve tasks yet is ended. `pause`: seconds after the first failed start."""
+        own = Path(settings.folder).parent.name
+        folders = (Path(folder.strip(), own) for folder in conf.get(_LOCAL, "").split(",") if folder.strip())
+        self._folder, self._scratch = Path(settings.folder, _FOLDER), tuple(folders)
+        scratch = {_LOCAL: ",".join(map(str, self._scratch))} if self._scratch else {}
+        self._settings = replace(settings, conf={**conf, **scratch}, secret="")
+        self._listener, self._log, self._start_limit, self._pause = listener, log, start_limit, pause
 
     def start(self) -> None:
         """Wait for connections in a thread, whose end would be that of the process."""
@@ -67,7 +80,7 @@ class SessionStarter:
         while True:
             select.select([self._listener], (), ())
             try:
-                code, has_served = self._run_one()
+                code, has_served = self._run_one(self._start_limit * 2 ** min(failures, _MAX_DOUBLINGS))
                 reason = f"The Spark session of connectors could not be started (exit code {code})"
             except OSError as error:  # no folder, or no process
                 code, has_served = 1, False
@@ -75,14 +88,16 @@ class SessionStarter:
             failures = 0 if has_served else failures + 1
             if failures:
                 self._log("ERROR", reason)
-                self._refuse_waiting(f"{reason}: see the worker's log")
-                time.sleep(min(0.5 * 2**failures, _MAX_PAUSE))
+                if failures >= _ATTEMPTS:
+                    self._refuse_waiting(f"{reason}: see the worker's log")
+                time.sleep(min(self._pause * 2 ** (failures - 1), _MAX_PAUSE))
             elif code:
                 ended = f"The Spark session of connectors has ended with exit code {code}"
                 self._log("ERROR", f"{ended}; the next request of a connector starts it again")
 
-    def _run_one(self) -> tuple[int, bool]:
-        """Run a process to its end: its exit code, and whether it has served tasks."""
+    def _run_one(self, start_limit: float) -> tuple[int, bool]:
+        """Run a process to its end: its exit code, and whether it has served tasks, within `start_limit` seconds."""
+        self.remove_files()  # those of a driver that was killed
         self._folder.mkdir(mode=0o700, exist_ok=True)
         settings = json.dumps({**asdict(self._settings), "folder": str(self._folder)})
         descriptor = self._listener.fileno()
@@ -96,10 +111,32 @@ class SessionStarter:
             with contextlib.suppress(OSError):  # it has ended
                 process.stdin.write(settings.encode() + b"\n")
                 process.stdin.flush()
+            self._await_start(process, start_limit)
             code = process.wait()
-        has_served = Path(self._folder, SERVING).exists()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        has_served = self._has_served()
+        self.remove_files()
         return code, has_served
+
+    def remove_files(self) -> None:
+        """Remove what a process has left, also in the folders of spark.local.dir, where a JVM that is killed leaves all
+        its blocks."""
+        for folder in (self._folder, *self._scratch):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _has_served(self) -> bool:
+        return Path(self._folder, SERVING).exists()
+
+    def _await_start(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+        """Wait until the process serves tasks or has ended. It is killed if neither happens in time."""
+        limit = RunLimit(seconds, ProcessTree(process.pid))
+        while not self._has_served():
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(limit.pause)
+                return
+            if limit.over():
+                self._log("ERROR", f"The Spark session of connectors has not started within {seconds:g} s")
+                process.kill()  # its JVM ends with it
+                return
 
     def _refuse_waiting(self, reason: str) -> None:
         """Respond to the requests of waiting connections with an error, which tasks count and show."""
@@ -108,4 +145,4 @@ class SessionStarter:
             connection.settimeout(_REFUSAL)
             with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError, frames.FrameError):
                 frames.read(stream)
-                connection.sendall(frames.encode({"error": reason, "kind": "other"}))
+                connection.sendall(frames.encode({"error": reason, "kind": "other", "closes": True}))

@@ -78,7 +78,7 @@ class PreparedQueries:
             common = {"sql": self._sql, "schema": text, "fields": table.fields}
             response = self._ask({**common, "op": PREPARE_SQL})
             name = (response.get("column") or "").strip("`")
-            if "unresolved" not in response or table.values.schema is not None or not name or table.is_field(name):
+            if "unresolved" not in response or not table.may_lack_fields or not name or table.is_field(name):
                 break
             missing[name] = None  # values without a schema often lack fields
             table = make(missing)

@@ -47,6 +47,11 @@ class RecordTable:
         that of its values."""
         self.count, self.values, self._metadata, self._as_type = values.count, values, metadata, as_type
         self._fields: dict[str, Column] = dict(fields_of(values))
+        self.may_lack_fields = values.schema is None and (
+            bool(self._fields) or any(isinstance(row, Mapping) for row in values.rows[:1])
+        )
+        """Whether the values are maps without a schema, in which a field may be missing."""
+
         for name in missing:
             self._fields.setdefault(name, ConstantColumn(None, values.count))
         self._others = [name for name in OTHERS if name not in self._fields]
@@ -64,7 +69,8 @@ class RecordTable:
     @property
     def shape(self) -> Hashable:
         """Equal for tables with the same columns, whose types may still differ for values without a schema."""
-        return id(self.values.schema), id(self._metadata.keys.schema), tuple(self._fields)
+        schemas = id(self.values.schema), id(self._metadata.keys.schema)
+        return *schemas, self.may_lack_fields, tuple(self._fields)
 
     @cached_property
     def has_offsets(self) -> bool:

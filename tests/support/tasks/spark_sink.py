@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.task import OffsetAndMetadata
-from runtime.connectors.spark.session_client import SessionClient, SparkRequestError
+from runtime.connectors.spark.session_client import SessionClient, SessionLostError, SparkRequestError
 from runtime.connectors.spark.sink.task import SparkSinkTask
 from tests.support.tasks.task_contexts import DeadLetterList, TaskSinkContext
 
@@ -44,8 +44,15 @@ class ScriptedSession:
 
     def refuse(self, message: str, kind: str = "other") -> None:
         """The oldest request fails."""
+        self._fail(SparkRequestError(message, kind))
+
+    def lose(self) -> None:
+        """The session ends before it has responded to the oldest request."""
+        self._fail(SessionLostError("The Spark session has closed the connection"))
+
+    def _fail(self, error: SparkRequestError) -> None:
         _, future = self.requests.pop(0)
-        future.set_exception(SparkRequestError(message, kind))
+        future.set_exception(error)
 
 
 class PausingContext(TaskSinkContext):

@@ -21,7 +21,7 @@ from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import ErrantSourceRecord, SourceRecord
 from runtime.api.errors import DataError
-from runtime.connectors.files.arrow_values import ArrowValues
+from runtime.connectors.files.arrow_values import UNFIT_ERRORS, ArrowValues, unfit
 from runtime.connectors.files.folder_store import FileError, FolderStore, ListedFile
 from runtime.connectors.files.formats import FileFormat, compression_of, format_of
 from runtime.connectors.files.source.csv_rows import csv_rows
@@ -117,7 +117,7 @@ def _parquet(opened: OpenedFile, settings: ReadSettings) -> Iterator[FileRows]:
     cursor = opened.cursor
     if cursor.check is None and not cursor.is_of(opened.file):
         raise opened.changed("it was written again")
-    with opened.open() as source, parquet.ParquetFile(source) as file:
+    with opened.open() as source, parquet.ParquetFile(source, coerce_int96_timestamp_unit="us") as file:
         to_values, check, row = ArrowValues(file.schema_arrow), blake2b(digest_size=8), 0
         for number in range(file.num_row_groups):
             group = file.metadata.row_group(number)
@@ -152,27 +152,13 @@ def _arrow_pieces(batch: Any, to_values: ArrowValues) -> Iterator[Piece]:
     """The values of a batch, and its rows with values that Connect does not have: halves it until those are alone."""
     try:
         yield to_values(batch)
-    except (pa.ArrowException, ValueError, OverflowError) as error:
+    except UNFIT_ERRORS as error:
         if len(batch) == 1:
-            yield UnreadableRows(1, _unfit(batch, error))
+            yield UnreadableRows(1, unfit(batch, error))
             return
         middle = len(batch) // 2
         yield from _arrow_pieces(batch.slice(0, middle), to_values)
         yield from _arrow_pieces(batch.slice(middle), to_values)
-
-
-def _unfit(row: Any, error: Exception) -> str:
-    """Which columns of a row have values that do not fit, and why."""
-    names = [name for name in row.schema.names if not _fits(row.select([name]))]
-    return f"column {', '.join(names)}: {error}"
-
-
-def _fits(column: Any) -> bool:
-    try:
-        ArrowValues(column.schema)(column)
-    except (pa.ArrowException, ValueError, OverflowError):
-        return False
-    return True
 
 
 def _json(opened: OpenedFile, settings: ReadSettings) -> Iterator[FileRows]:

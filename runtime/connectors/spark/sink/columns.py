@@ -6,7 +6,7 @@ later value is cast to the type of its column if nothing is lost. What becomes o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -26,13 +26,22 @@ class TableColumns:
 
     def __init__(self, evolution: Evolution, schema: Any = None, fixed: bool = False) -> None:
         self._conversion = ArrowConversion()
-        self._evolution, self._fixed = evolution, fixed
+        self._evolution, self._fixed, self._folds_case = evolution, fixed, False
         self.schema: Any = None if schema is None else pa.schema([_spark_field(field) for field in schema])
 
     def know(self, schema: Any) -> None:
         """Columns that the table has already; ignored if others are known."""
         if self.schema is None and self._evolution is not Evolution.ANY:
             self.schema = pa.schema([_spark_field(field) for field in schema])
+
+    def fold_case(self) -> bool:
+        """From now on, fields whose names differ only in case from others do not fit, since Spark has refused such
+        columns. False if this cannot help."""
+        if self._fixed or self._folds_case:
+            return False
+        self._folds_case = True
+        self.schema = None if self.schema is None else pa.schema(_first_of_each_case(self.schema))
+        return True
 
     def convert(self, values: ValueBatch, refuse: Callable[[int, Exception], None]) -> Iterator[tuple[range, Any]]:
         """Record batches with the columns known at that time, and the indices of their records. `refuse` is called with
@@ -75,17 +84,21 @@ class TableColumns:
         if known is not None and known.equals(schema):
             return conformed(batch, schema)
         if self._evolution is Evolution.ANY and not self._fixed:
-            self.schema = schema if known is None else merged_schema(known, schema)
-            return conformed(batch, self.schema)
+            return self._extend(batch, schema if known is None else merged_schema(known, schema))
         if known is None:
-            self.schema = schema
-            return conformed(batch, schema)
+            return self._extend(batch, schema)
         if self._evolution is Evolution.EVOLVE and not self._fixed:
             return self._widened(batch, schema)
         wanted = known if self._fixed or self._evolution is Evolution.DISCARD else extended(known, schema)
         if self._evolution is Evolution.FREEZE and not self._fixed and not wanted.equals(known):
             new = [path for path in _paths(wanted) if path not in set(_paths(known))]
             raise DataError(f"The table has no column {', '.join(new) or '…'} (spark.schema.evolution=freeze)")
+        return self._extend(batch, wanted)
+
+    def _extend(self, batch: Any, wanted: Any) -> Any:
+        """The batch with these columns, which are the known ones from now on."""
+        if self._folds_case and (name := _differing_in_case(wanted)):
+            raise DataError(f"The field {name} differs from another one only in case, which Spark does not distinguish")
         fitted = conformed(batch, wanted)
         self.schema = wanted
         return fitted
@@ -95,17 +108,38 @@ class TableColumns:
         smaller ones, but lose digits."""
         wanted = extended(self.schema, schema, _wider_floating)
         try:
-            fitted = conformed(batch, wanted)
+            return self._extend(batch, wanted)
         except (MergeError, *CONVERSION_ERRORS):
-            wanted = extended(self.schema, schema, wider)
-            fitted = conformed(batch, wanted)
-        self.schema = wanted
-        return fitted
+            return self._extend(batch, extended(self.schema, schema, wider))
 
     def forget(self) -> None:
         """Start a batch: with Evolution.ANY it has the columns of its own records."""
         if self._evolution is Evolution.ANY and not self._fixed:
             self.schema = None
+
+
+def _first_of_each_case(fields: Iterable[Any]) -> list[Any]:
+    """The fields without those whose names differ only in case from an earlier one, also within structs."""
+    first: dict[str, Any] = {}
+    for field in fields:
+        kind = field.type
+        first.setdefault(
+            field.name.lower(),
+            field.with_type(pa.struct(_first_of_each_case(kind))) if _types.is_struct(kind) else field,
+        )
+    return list(first.values())
+
+
+def _differing_in_case(fields: Iterable[Any]) -> str | None:
+    """A field whose name differs only in case from an earlier one, also within structs; None if there is none."""
+    names = set[str]()
+    for field in fields:
+        if field.name.lower() in names:
+            return str(field.name)
+        names.add(field.name.lower())
+        if _types.is_struct(field.type) and (inner := _differing_in_case(field.type)):
+            return f"{field.name}.{inner}"
+    return None
 
 
 def extended(known: Any, other: Any, widen: Callable[[Any, Any], Any] = lambda known, other: known) -> Any:

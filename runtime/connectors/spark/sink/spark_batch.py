@@ -30,6 +30,7 @@ from runtime.api.errors import DataError
 from runtime.api.task import ErrantRecordReporter
 from runtime.connectors.data_source.arrow_schema import arrow_schema
 from runtime.connectors.data_source.ddl import parse_ddl
+from runtime.connectors.spark.failures import Failures
 from runtime.connectors.spark.session_client import ROWS, SessionClient, SparkRequestError, retry_delay
 from runtime.connectors.spark.sink.collected import CollectedRows, remove_rows
 
@@ -97,10 +98,12 @@ class SparkBatch:
         done: Callable[[], None],
         refuse: Callable[[int, str], None] | None,
         delay: Callable[[int], float] = retry_delay,
+        proven: bool = False,
     ) -> None:
         """`request` has what all requests of the task have in common. `done` is called in another thread after each
         attempt. `refuse` reports the record of a row for which the query fails, with Spark's message; None: such errors
-        are not tolerated. `delay`: seconds before the next attempt, by the number of attempts."""
+        are not tolerated. `delay`: seconds before the next attempt, by the number of attempts. `proven`: as in
+        Failures."""
         self.id = f"{task}-{uuid4().hex}"
         self.starts, self.ends = rows.starts, rows.ends
         self.count = rows.count
@@ -112,12 +115,11 @@ class SparkBatch:
         self._columns, self._client, self._request, self._done = columns, client, request, done
         self._file = Path(os.environ.get(ROWS) or tempfile.gettempdir(), f"rows-{self.id}.parquet")
         self._refuse, self._probed, self._delay = refuse, False, delay
-        self._attempts = 0
+        self._failures = Failures(proven)
         self._retry_at: float | None = None
         self._writing = self._send()
 
     def _send(self) -> Future[Any]:
-        self._attempts += 1
         return self._send_request(self._prepared)
 
     def _send_request(self, make: Callable[[], Mapping[str, Any]]) -> Future[Any]:
@@ -164,14 +166,15 @@ class SparkBatch:
                 self._probed = True
                 self._writing = self._send_request(self._probe)
                 return False
-            if error.kind != "other" or self._attempts > retries:
+            now = time.monotonic()
+            if not self._failures.may_retry(error, retries, now):
                 self.remove_file()
                 raise
-            delay = self._delay(self._attempts)
+            delay = self._delay(self._failures.count)
             _log.warning(
                 "Spark could not write a batch of %d records; next attempt in %g s: %s", self.count, delay, error
             )
-            self._retry_at = time.monotonic() + delay
+            self._retry_at = now + delay
             return False
         if isinstance(response, list):
             self._drop_rows(response)

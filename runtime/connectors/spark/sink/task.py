@@ -29,6 +29,9 @@ _log = logging.getLogger(__name__)
 NO_BATCH = "-"
 """Metadata of offsets without a batch: without any metadata they would look as if a user had altered them."""
 
+_SAME_COLUMNS = "[COLUMN_ALREADY_EXISTS]"
+"""In Spark's error for columns whose names differ only in case, unless spark.sql.caseSensitive is set."""
+
 _BUSY_PUT = 0.1  # seconds between two looks at a batch that is being written or committed
 _COMMIT_RETRY = 1.0  # seconds after which a commit without a response is requested again
 _SESSION_WAIT = 120.0  # seconds for the start of the Spark session
@@ -237,6 +240,7 @@ class SparkSinkTask(SinkTask):
                 self._settings.task, rows, self._columns.schema, self._client,
                 {**self._common, "target": self._settings.target(self._keys())}, self._request_commit,
                 query_failures(rows, self.context.errant_record_reporter), self._delay,
+                bool(self.metrics_owner.metrics),
             )  # fmt: skip
         self._columns.forget()
 
@@ -296,6 +300,10 @@ class SparkSinkTask(SinkTask):
             if batch.poll(self._settings.retries):
                 self.metrics_owner.count(batch.count, batch.seconds)
         except SparkRequestError as error:
+            if error.kind == "query" and _SAME_COLUMNS in str(error) and self._columns.fold_case():
+                _log.warning("Records are read again, and those that do not fit are treated as errors: %s", error)
+                self._discard(batch)
+                return
             raise ConnectError(f"Spark could not write a batch of {batch.count} records: {error}") from error
         if batch.in_doubt_since is not None:
             self._follow_doubtful(batch, batch.in_doubt_since)

@@ -25,6 +25,7 @@ from runtime.api.data.schema import Schema, struct_schema
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, SourceTask
 from runtime.connectors.spark.batch_metrics import BatchMetrics
+from runtime.connectors.spark.failures import Failures
 from runtime.connectors.spark.session_client import SessionClient, SparkRequestError, retry_delay
 from runtime.connectors.spark.source.definition import KEY, SparkSourceSettings
 from runtime.connectors.spark.source.position import RowPosition, source_partition
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _CHECK_INTERVAL = 1.0  # seconds between two reads of the committed offset
+_FORGET = 600.0  # seconds after which an error is not counted any more: a source may be idle for weeks
 
 
 class SourceState(Enum):
@@ -83,8 +85,8 @@ class SparkSourceTask(SourceTask):
         self._clock, self._connect = clock, connect
         self._client: SessionClient | None = None
         self._response: Future[Any] | None = None
-        self._retry_at = self._next_check = 0.0
-        self._failures = 0
+        self._retry_at = self._next_check = self._failed_at = 0.0
+        self._failures = Failures()
         self._position: RowPosition | None = None  # behind the last batch that has been committed
         self._checkpoint = self._spool = ""
         self._batch = self._row = self._count = 0
@@ -98,6 +100,7 @@ class SparkSourceTask(SourceTask):
         self._partition = source_partition(settings.source_name)
         stored = self.context.offsets.offset(self._partition)
         self._position = None if stored is None else RowPosition.of(stored)
+        self._failures = Failures(proven=stored is not None)
         self._client = self._connect(f"spark-{self._name}")
         self._open()
 
@@ -160,12 +163,15 @@ class SparkSourceTask(SourceTask):
 
     def _failed(self, error: SparkRequestError) -> None:
         """Open the source again after a delay; ConnectError after the last attempt, or if another one cannot help."""
-        self._failures += 1
-        if error.kind == "query" or self._failures > self._settings.retries:
+        now = self._clock()
+        if now - self._failed_at > _FORGET:
+            self._failures = Failures(self._failures.proven)
+        self._failed_at = now
+        if not self._failures.may_retry(error, self._settings.retries, now):
             raise ConnectError(f"Spark could not read {self._settings.source_name}: {error}") from error
-        delay = retry_delay(self._failures)
+        delay = retry_delay(self._failures.count)
         _log.warning("Spark could not read %s; next attempt in %g s: %s", self._settings.source_name, delay, error)
-        self._state, self._retry_at = SourceState.OPENING, self._clock() + delay
+        self._state, self._retry_at = SourceState.OPENING, now + delay
 
     # A batch
 
@@ -173,7 +179,7 @@ class SparkSourceTask(SourceTask):
         from runtime.connectors.spark.source.spooled import row_count, spooled_values
 
         position = self._position
-        self._failures = 0
+        self._failures = Failures(proven=True)
         self._batch, self._spool, self._count = batch, spool, row_count(files)
         self._row = position.rows if position is not None and position.batch == batch else 0
         if self._row >= self._count:

@@ -31,10 +31,19 @@ def check_catalog(session: Any, table: str) -> None:
         if not _is_defined(session, default):
             raise CatalogError(_undefined(name if others else default, table), FailureKind.QUERY)
         name = default
+    _activate(session)
     try:
         manager.catalog(name)
     except spark_errors() as error:
         raise catalog_error(name, error) from error
+
+
+def _activate(session: Any) -> None:
+    """Spark looks up the properties of a catalog in the active session, which a thread does not have that has neither
+    created a session nor used one."""
+    sessions = type(session)._get_j_spark_session_class(session._jvm)
+    if not sessions.getActiveSession().isDefined():
+        sessions.setActiveSession(session._jsparkSession)
 
 
 def check_defined_catalog(session: Any, table: str) -> None:

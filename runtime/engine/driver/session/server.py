@@ -63,6 +63,7 @@ MAX_CONNECTIONS = 2_048
 """The most connections at a time, each of which has a thread."""
 
 _CHUNK = 1 << 20
+_JVM_END = 3.0  # seconds in which this process follows its JVM, so that tasks lose the connection instead of a request
 _IDLE_CHECKS = 10  # in the time after which an unused session ends
 
 
@@ -269,8 +270,10 @@ def _outcome(work: Callable[[], Any]) -> dict[str, Any]:
     try:
         return {"result": work()}
     except Exception as error:  # any error of Spark, of a data source or of the request is the task's
-        from runtime.engine.driver.session.spark_errors import described, kind_of
+        from runtime.engine.driver.session.spark_errors import described, has_lost_jvm, kind_of
 
+        if has_lost_jvm(error):
+            time.sleep(_JVM_END)
         return {"error": described(error), "kind": kind_of(error)}
 
 

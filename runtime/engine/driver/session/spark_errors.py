@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
@@ -11,6 +12,8 @@ from runtime.engine.driver.session.source.checkpoint import CheckpointError
 
 MAX_TEXT = 4000  # characters
 _DATA = "SQLSTATE: 22"  # the class of data exceptions in SQL
+_TRACEBACK = "Traceback (most recent call last):"
+_MODULE = re.compile(r"^(\w+\.)+(?=\w+(:|$))")  # of a class
 _WRAPPERS = ("Job aborted", "Task failed while writing", "[TASK_WRITE_FAILED]", "Failed to execute")
 
 
@@ -60,11 +63,28 @@ def kind_of(error: BaseException) -> FailureKind:
     return FailureKind.OTHER
 
 
+def has_lost_jvm(error: BaseException) -> bool:
+    """Whether the connection to the JVM has failed, usually because it has ended."""
+    from py4j.protocol import Py4JError, Py4JJavaError
+
+    return isinstance(error, ConnectionError | Py4JError) and not isinstance(error, Py4JJavaError)
+
+
 def _first_line(text: str) -> str:
+    """The first line, which ends with the error of Python instead of its traceback."""
     lines = [line.strip() for line in text.strip().splitlines()]
-    if lines and lines[0].startswith("An error occurred while calling") and len(lines) > 1:
-        return lines[1].removeprefix(": ")
-    return lines[0] if lines else ""
+    first = lines[0] if lines else ""
+    if first.startswith("An error occurred while calling") and len(lines) > 1:
+        first = lines[1].removeprefix(": ")
+    if first.endswith(_TRACEBACK) and (reason := _python_error(text)):
+        return first.removesuffix(_TRACEBACK) + reason
+    return first
+
+
+def _python_error(text: str) -> str:
+    """The first line of the error of the last traceback in a text, with the name of its class."""
+    lines = text.rpartition(_TRACEBACK)[2].splitlines()
+    return _MODULE.sub("", next((line for line in lines if line[:1].strip()), ""))
 
 
 def java_classes(error: BaseException) -> list[str]:

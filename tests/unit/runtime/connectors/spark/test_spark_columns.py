@@ -139,3 +139,12 @@ def test_evolving_columns_become_wider_for_numbers_that_do_not_fit() -> None:
         {"n": pa.int64(), "f": pa.float64(), "s": pa.struct({"d": pa.decimal128(5, 2)}), "new": pa.string()}
     )
     assert rows(columns, {"n": "text"}, {"n": 1.5}, {"s": {"d": Decimal("0.123")}}) == ([], [0, 1, 2])
+
+
+def test_fields_that_differ_only_in_case_do_not_fit_after_spark_has_refused_them() -> None:
+    columns = TableColumns(Evolution.ADD)
+    assert rows(columns, {"id": 1, "s": {"a": 1, "A": 2}}, {"ID": 2})[1] == []
+    assert columns.fold_case() and not columns.fold_case()
+    assert rows(columns, {"id": 1, "s": {"a": 1}}, {"ID": 2}, {"id": 3, "s": {"A": 2}}, {"id": 4}) == (
+        [{"id": 1, "s": {"a": 1}}, {"id": 4, "s": None}], [1, 2]
+    )  # fmt: skip

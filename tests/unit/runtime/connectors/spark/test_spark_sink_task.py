@@ -158,6 +158,34 @@ def test_a_failed_write_is_repeated_and_then_fails_the_task() -> None:
         rig.pass_time(0)
 
 
+def test_columns_that_differ_only_in_case_are_errors_of_their_records() -> None:
+    reporter = DeadLetterList()
+    rig = SparkSinkRig(reporter=reporter)
+    rig.put(ZERO, {"id": 1}, {"ID": 2}, {"id": 3})
+    rig.pass_time(10)
+    rig.session.refuse("[COLUMN_ALREADY_EXISTS] The column `id` already exists.", "query")
+    rig.pass_time(0)
+    rig.session.take("discard")
+    assert rig.context.sought == {ZERO: 100}
+    rig.positions[ZERO] = 100
+    rig.put(ZERO, {"id": 1}, {"ID": 2}, {"id": 3})
+    rig.pass_time(10)
+    assert parquet.read_table(rig.session.take("write")["files"][0]).to_pylist() == [{"id": 1}, {"id": 3}]
+    ((_, error),) = reporter.reported
+    assert "orders-0 at offset 101" in str(error) and "differs from another one only in case" in str(error)
+
+
+def test_a_session_that_ends_several_times_within_a_minute_does_not_fail_a_task_that_waits_for_it() -> None:
+    rig = SparkSinkRig({"spark.write.retries": "1"}, delay=lambda attempt: 0.0)
+    rig.put(ZERO, ROW)
+    rig.pass_time(10)
+    for _ in range(4):
+        rig.session.lose()
+        rig.pass_time(0)
+        rig.pass_time(0)
+    rig.session.take("write")
+
+
 def test_rows_that_a_full_disk_refuses_are_written_by_the_next_attempt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,8 +303,7 @@ def test_a_task_whose_session_has_ended_is_placed_again(operation: str) -> None:
         rig.write(ZERO)
         rig.task.committed(rig.pre_commit())
     assert rig.operations() == [operation]
-    lost = session_client.SessionLostError("The Spark session has closed the connection")
-    rig.session.requests.pop()[1].set_exception(lost)
+    rig.session.lose()
     with pytest.raises(TaskLostError, match="session has closed"):
         rig.pass_time(0)
 

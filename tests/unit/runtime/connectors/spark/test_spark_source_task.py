@@ -149,10 +149,51 @@ def test_the_source_is_opened_again_after_an_error_and_the_last_error_fails_the_
         rig.poll()
 
 
+def test_errors_of_a_source_that_has_been_idle_for_long_are_not_added_up(tmp_path: Path) -> None:
+    rig = SparkSourceRig(tmp_path, config={"spark.read.retries": "1"})
+    for _ in range(3):
+        rig.opened()
+        rig.session.refuse("connection refused")
+        assert rig.poll() == []
+        rig.now += 601
+        rig.poll()
+
+
+@pytest.mark.parametrize(("offset", "seconds"), [(None, 60), ({"checkpoint": "c1", "batch": 7}, 300)])
+def test_the_loss_of_the_session_fails_the_task_only_if_it_lasts(
+    tmp_path: Path, offset: Mapping[str, Any] | None, seconds: int
+) -> None:
+    """And first the task that has never had a batch: another one may be at fault."""
+    rig = SparkSourceRig(tmp_path, offset, {"spark.read.retries": "1"})
+    for _ in range(4):
+        rig.session.lose()
+        assert rig.poll() == []
+        rig.now += seconds / 5
+        rig.poll()
+    rig.session.refuse("a port is taken")
+    assert rig.poll() == []
+    rig.now += seconds / 5
+    rig.poll()
+    rig.session.lose()
+    with pytest.raises(ConnectError, match="Spark could not read json /in: The Spark session has closed"):
+        rig.poll()
+
+
 def test_an_error_of_the_query_fails_the_task_at_once(tmp_path: Path) -> None:
     rig = SparkSourceRig(tmp_path)
     rig.session.refuse("no column x", "query")
     with pytest.raises(ConnectError, match="no column x"):
+        rig.poll()
+
+
+def test_a_time_that_connect_does_not_have_fails_the_task_with_the_name_of_its_column(tmp_path: Path) -> None:
+    rig = SparkSourceRig(tmp_path)
+    rig.opened()
+    times = pa.array([0, 317_280_000_000_000_000], pa.timestamp("us", "UTC"))  # in the year 12024
+    parquet.write_table(pa.table({"id": [1, 2], "at": times}), tmp_path / "late.parquet")
+    file = str(tmp_path / "late.parquet")
+    rig.session.take("next", {"batch": 0, "spool": "s1", "files": [file], "seconds": 0.5})
+    with pytest.raises(ConnectError, match="Connect has no type for a value of column at: date value out of range"):
         rig.poll()
 
 

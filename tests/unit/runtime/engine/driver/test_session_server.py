@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JNetworkError
 
 from runtime.connectors.spark import session_client
 from runtime.connectors.spark.session_client import SessionClient, SparkRequestError
@@ -220,6 +221,19 @@ def test_connections_beyond_the_limit_are_closed_until_there_is_room(
 
     wait_until(responds, 30)
     second.close()
+
+
+@pytest.mark.parametrize("error", [ConnectionRefusedError(), Py4JNetworkError("Answer from Java side is empty")])
+def test_a_request_that_fails_with_the_jvm_gets_the_end_of_the_process_instead_of_an_error(
+    serve: Callable[..., SessionClient], error: Exception
+) -> None:
+    def operate(caller: SessionCaller, request: Mapping[str, Any]) -> Any:
+        raise error
+
+    client = serve(operate)
+    with pytest.raises(TimeoutError):
+        client.send(dict).result(0.2)
+    client.close()
 
 
 def test_an_unused_server_leaves_the_next_connection_to_another_process(

@@ -17,16 +17,32 @@ def test_a_session_that_cannot_start_fails_the_requests_that_wait_for_it(
 ) -> None:
     path, log = tmp_path / "spark1.sock", list[tuple[str, str]]()
     monkeypatch.setenv(session_client.SOCKET, str(path))
-    conf = {"spark.driver.memory": "1"}  # bytes, with which no JVM starts
+    local, left = tmp_path / "local", tmp_path / "local" / tmp_path.parent.name / "blockmgr-1"
+    left.mkdir(parents=True)  # by a JVM that was killed
+    conf = {"spark.driver.memory": "1", "spark.local.dir": str(local)}  # bytes, with which no JVM starts
     listener = listen(path, tmp_path / "spark.sock")
-    SessionStarter(_settings(tmp_path), conf, listener, lambda *line: log.append(line)).start()
-    for _ in range(2):
-        client = SessionClient("test")
-        with pytest.raises(SparkRequestError, match=r"could not be started \(exit code 1\): see the worker's log"):
-            client.send(lambda: {"op": "check"}).result(60)
-        client.close()
+    SessionStarter(_settings(tmp_path), conf, listener, lambda *line: log.append(line), pause=0.01).start()
+    client = SessionClient("test")
+    with pytest.raises(SparkRequestError, match=r"could not be started \(exit code 1\): see the worker's log"):
+        client.send(lambda: {"op": "check"}).result(60)
+    client.close()
     assert log[0] == ("ERROR", "The Spark session of connectors could not be started (exit code 1)")
-    assert not (tmp_path / "session").exists()
+    assert not (tmp_path / "session").exists() and not list(local.iterdir())
+
+
+def test_a_session_that_does_not_start_in_time_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, log = tmp_path / "spark1.sock", list[str]()
+    monkeypatch.setenv(session_client.SOCKET, str(path))
+    listener = listen(path, tmp_path / "spark.sock")
+    SessionStarter(
+        _settings(tmp_path), {}, listener, lambda level, text: log.append(text), start_limit=0.01, pause=0.01
+    ).start()
+    client = SessionClient("test")
+    with pytest.raises(SparkRequestError, match=r"could not be started \(exit code -9\)"):
+        client.send(lambda: {"op": "check"}).result(60)
+    client.close()
+    late = "The Spark session of connectors has not started within"
+    assert log[::2] == [f"{late} {limit} s" for limit in (0.01, 0.02, 0.04)]
 
 
 def test_a_process_that_cannot_be_run_fails_the_requests_and_is_tried_again(
@@ -35,13 +51,14 @@ def test_a_process_that_cannot_be_run_fails_the_requests_and_is_tried_again(
     """As with a full disk, or without room for another process."""
     path, folder = tmp_path / "spark1.sock", tmp_path / "missing"
     monkeypatch.setenv(session_client.SOCKET, str(path))
-    starter = SessionStarter(_settings(folder), {}, listen(path, tmp_path / "spark.sock"), lambda *line: None)
-    starter.start()
-    for _ in range(2):
-        client = SessionClient("test")
+    listener, log = listen(path, tmp_path / "spark.sock"), list[str]()
+    SessionStarter(_settings(folder), {}, listener, lambda level, text: log.append(text), pause=0.01).start()
+    client = SessionClient("test")
+    for starts in (3, 4):
         with pytest.raises(SparkRequestError, match=r"could not be started \(.*No such file or directory"):
             client.send(lambda: {"op": "check"}).result(60)
-        client.close()
+        assert len(log) == starts, "waiting requests fail after three starts, and each request after that"
+    client.close()
 
 
 def _settings(folder: Path) -> DriverSettings:

@@ -190,6 +190,10 @@ def test_a_field_that_values_without_a_schema_lack_is_null(session: Session) -> 
     records = batch(None, [{"id": 5}])
     step.derive(records.values, records)
     assert len(session.requests) == 2
+    for value in ("text", [1]):  # no record that lacks a field: nothing of it would remain
+        records = batch(None, [value])
+        with pytest.raises(DataError, match="sql does not fit the record: no column other"):
+            step.derive(records.values, records)
 
 
 def test_a_query_is_prepared_again_for_other_types(session: Session) -> None:

@@ -28,11 +28,11 @@ def write_lines(file: Path, rows: list[Any]) -> None:
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def write_parquet(file: Path, columns: Mapping[str, Any]) -> None:
+def write_parquet(file: Path, columns: Mapping[str, Any], **options: Any) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    parquet.write_table(pa.table(columns), file, row_group_size=3)
+    parquet.write_table(pa.table(columns), file, row_group_size=3, **options)
 
 
 def test_files_are_read_in_order_and_new_ones_are_noticed(tmp_path: Path) -> None:
@@ -100,6 +100,14 @@ def test_parquet_types_become_connect_types(tmp_path: Path) -> None:
         "time": dt.time(1, 2, 3), "day": dt.date(2024, 1, 2), "color": "red", "counts": {"a": 1},
         "shop": {"ids": [1, 2]}, "nothing": None, "raw": b"ab",
     }  # fmt: skip
+
+
+def test_times_as_spark_writes_them_keep_their_years(tmp_path: Path) -> None:
+    """Spark writes INT96, which Arrow by default reads as nanoseconds: these reach from 1677 to 2262."""
+    years = [1, 1500, 1883, 2026, 9999]
+    times = [dt.datetime(year, 12, 31, 23, 59, 59, 999_999, tzinfo=dt.UTC) for year in years]
+    write_parquet(tmp_path / "a.parquet", {"at": times}, use_deprecated_int96_timestamps=True)
+    assert [row["at"] for row in SourceDriver(tmp_path).drain()] == [time.replace(tzinfo=None) for time in times]
 
 
 def test_a_parquet_batch_has_columns(tmp_path: Path) -> None:

@@ -1,0 +1,23 @@
+"""Errors of Spark as the text that a task shows."""
+
+from __future__ import annotations
+
+from runtime.engine.driver.session.spark_errors import described
+
+FAILED = "[STREAM_FAILED] Query [id = 1] terminated with exception: Failed when Python perform latestOffset: "
+TRACEBACK = """Traceback (most recent call last):
+  File "runner.py", line 281, in main
+    offset = reader.latestOffset(start)
+             ^^^^^^^^^^^^^^^^^^^^^^^^^^
+"""
+SPARK = "=== Streaming Query ===\nIdentifier: [id = 1]\n"
+
+
+def test_an_error_of_python_is_shown_instead_of_its_traceback() -> None:
+    cause = f"{TRACEBACK}KeyError: 'x'\n\nThe above exception was the direct cause of the following exception:\n\n"
+    error = "runtime.connectors.spark.query.TopicChangedError: Topic t1 has been deleted\n SQLSTATE: 38000\n"
+    for before in ("", cause):
+        text = f"{FAILED}{before}{TRACEBACK}{error}{SPARK}"
+        assert described(Exception(text)) == f"{FAILED}TopicChangedError: Topic t1 has been deleted"
+    called = f"An error occurred while calling o7.save.\n: Failed: {TRACEBACK}ValueError\n\tat org.apache.spark"
+    assert described(Exception(called)) == "Failed: ValueError"
