@@ -234,6 +234,7 @@ class SinkWorker:
 
     def _deliver(self, messages: list[Message]) -> None:
         messages = self._events.without(messages)
+        self._assignment.reset(self._events.take_out_of_range())
         batch = FetchedBatch(messages, self._events.ends, self._assignment.moment)
         if not messages:
             self._finish_put()
