@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -189,14 +189,23 @@ class PartitionAssignment:
             context.pause_changed = False
             self._apply_pauses(context.positions)
 
+    def recreated(self, topics: Collection[str]) -> None:
+        """These topics were deleted and created again, so that the positions mean records of the deleted ones."""
+        partitions = [tp for tp in self._context.positions if tp.topic in topics]
+        if self._topic_ids is None or self._topic_ids.may_commit({tp.topic for tp in partitions}):
+            self.reset(partitions)
+
     def reset(self, partitions: Sequence[TopicPartition]) -> None:
-        """Read partitions from the offsets that auto.offset.reset selects, since their positions are out of range. The
-        client does not fetch from them any more, nor seek in them, until they are assigned again."""
+        """Read partitions from the offsets that auto.offset.reset selects, since their positions are not valid. Where
+        one is out of range, the client neither fetches nor seeks until the partition is assigned again."""
         offsets: Positions = {}
         for tp in partitions:
             if tp in self._context.positions:
                 offsets[tp] = reset_offset(self._consumer, _kafka(tp), self._reset, self._control)
-                _log.warning("The position in %s-%d is out of range: reading from offset %d", *tp, offsets[tp])
+                _log.warning(
+                    "The position in %s-%d is out of range, or the topic was created again: reading from offset %d",
+                    *tp, offsets[tp],
+                )  # fmt: skip
         if not offsets:
             return
         if self._incremental:

@@ -88,7 +88,12 @@ class SinkWorker:
         self._context.collect_put = self._puts.collect
         self._assignment = PartitionAssignment(spec, task, host, control, self._consumer, self._context)
         self._subscription = Subscription(
-            self._consumer, spec.consumer, spec.topics, spec.topics_regex, self._assignment.callbacks
+            self._consumer,
+            spec.consumer,
+            spec.topics,
+            spec.topics_regex,
+            self._assignment.callbacks,
+            self._assignment.recreated,
         )
         self._max_records = spec.max_poll_records or _DEFAULT_POLL_RECORDS
         self._topics, self._meter = control.topics, control.meter

@@ -6,7 +6,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from confluent_kafka import Consumer, TopicPartition
+import pytest
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from runtime.kafka.clients.offset_reset import offset_reset
@@ -89,3 +90,27 @@ def test_an_offset_out_of_range_without_a_policy_is_named(broker: KafkaBroker, t
     task = RunningTask(spec)
     task.join()
     assert f"offset 1 of partition {topic}-0 is out of range, and auto.offset.reset is none" in task.host.trace
+
+
+@pytest.mark.soak
+def test_a_topic_that_was_created_again_is_read_from_its_start(broker: KafkaBroker, tmp_path: Path) -> None:
+    """With more records than the deleted one had, so that the position is within its range."""
+    topic, out, started = broker.create_topic(), tmp_path / "out", time.monotonic()
+    _write(broker, topic, "1", "2")
+    task = RunningTask(_sink(broker, out, topic, "earliest"))
+    _reads(out, "1", "2")
+    wait_until(lambda: time.monotonic() > started + 5, what="the first check of the topic's id")
+    broker.delete_topics(topic)
+    wait_until(lambda: _created(broker, topic))
+    _write(broker, topic, "3", "4", "5")
+    wait_until(lambda: {"3", "4", "5"} <= set(out.read_text().split()))
+    task.stop()
+
+
+def _created(broker: KafkaBroker, topic: str) -> bool:
+    """The brokers delete a topic a moment after they have confirmed it."""
+    try:
+        broker.create_topic(topic)
+    except KafkaException:
+        return False
+    return True
