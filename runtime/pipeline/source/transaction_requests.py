@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
@@ -32,6 +33,7 @@ class SharedTransactions:
         """`timeout`: transaction.timeout.ms in seconds."""
         self._clock, self._timeout = clock, timeout
         self._room: float = _LEAST_BYTES  # of the next shared transaction
+        self._rate = math.inf  # bytes a second of the last transaction
         self._busy_since: float | None = None  # the first poll since the last empty one
         self._busy_records = 0  # polled since then
         self._began, self._records, self._bytes = 0.0, 0, 0  # of the open transaction
@@ -57,9 +59,11 @@ class SharedTransactions:
 
     def committed(self) -> None:
         """The transaction was committed."""
-        if self._bytes:
-            rate = self._bytes / max(self._clock() - self._began, 0.001)
-            self._room = max(_LEAST_BYTES, min(self._bytes * _GROWTH, rate * self._timeout * _TIME_SHARE))
+        if not self._bytes:
+            return
+        before, self._rate = self._rate, self._bytes / max(self._clock() - self._began, 0.001)
+        lower = min(before, self._rate)  # after a wait, quotas let a transaction pass at once
+        self._room = max(_LEAST_BYTES, min(self._bytes * _GROWTH, lower * self._timeout * _TIME_SHARE))
 
     def is_full_for(self, size: int) -> bool:
         """Whether a poll of `size` bytes needs another transaction than the open one."""
