@@ -66,6 +66,8 @@ def with_topic(error: KafkaError, topic: str | None) -> KafkaError:
                 f"a record for topic {topic} exceeds the limit of the topic or of the producer. Raise "
                 "max.message.bytes of the topic and producer.override.max.request.size of the connector"
             )
+        case "UNKNOWN_TOPIC_OR_PART" | "_UNKNOWN_TOPIC" | "_UNKNOWN_PARTITION":
+            refusal = f"topic {topic} or the record's partition of it does not exist"
         case "INVALID_RECORD":
             refusal = (
                 f"topic {topic} has cleanup.policy=compact and the record has no key, or its "

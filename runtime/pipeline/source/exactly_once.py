@@ -15,7 +15,7 @@ from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import Purpose
 from runtime.pipeline.produce.send import Sender, content_of, send_failure, size_of
 from runtime.pipeline.produce.transactions import Transactions, transaction_timeout
-from runtime.pipeline.source.delivery import REPORTS, CommitCalls, TopicsInUse
+from runtime.pipeline.source.delivery import LOST_TOPIC_WAIT, REPORTS, CommitCalls, TopicsInUse, lost_topic_message
 from runtime.pipeline.source.record_reports import TransactionReports, send_run
 from runtime.pipeline.source.source_offsets import OffsetsCopy
 from runtime.pipeline.source.transaction_requests import End, SharedTransactions, TransactionRequests
@@ -60,7 +60,7 @@ class ExactlyOnceDelivery:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._spec, self._control, self._conversion, self._requests = spec, control, conversion, requests
-        self._clock = clock
+        self._clock, self._created = clock, clock()
         self._producers = host.producers
         purpose = Purpose.SINGLE_RECORDS if host.producers.sends_singly(str(spec.id)) else Purpose.TRANSACTIONS
         self._reports = TransactionReports(task, control) if implements(task, "commit_record") else None
@@ -377,6 +377,8 @@ class ExactlyOnceDelivery:
             # The broker refuses all records of a request that is too large, although each may be small enough.
             self._producers.send_singly(name)
             return TaskLostError("a request was too large for its topic; records are sent in separate requests")
+        if self._producer.lost_topic(error, self._clock() - self._created):
+            return TaskLostError(lost_topic_message(error), LOST_TOPIC_WAIT)
         if self._producer.blames_record(error):
             return send_failure(error, self._spec.producer)
         return self._transactions.failure(error)
