@@ -13,7 +13,7 @@ from runtime.api.data.record import SourceRecord
 from runtime.api.task import SourceTask
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec
-from tests.support.broker import KafkaBroker
+from tests.support.broker import KafkaBroker, unique
 from tests.support.kafka.topics import count
 from tests.support.tasks.pipeline import (
     append,
@@ -165,7 +165,7 @@ def test_the_setting_of_a_topic_that_does_not_admit_a_record_is_named(
     broker: KafkaBroker, tmp_path: Path, key: str, value: str, reason: str
 ) -> None:
     """The client omits the broker's message for the record, which says this."""
-    topic = broker.create_topic(**{key: value})
+    topic = broker.create_topic(unique("topic"), 1, **{key: value})
     (tmp_path / "in.txt").write_bytes(b"keyless\n")
     task = RunningTask(file_source(broker, tmp_path / "in.txt", topic))
     task.join()
