@@ -56,7 +56,7 @@ class Subscription:
         self._recreated, self._ask_ids, self._ids = recreated, ids, dict[str, str | None]()
         self._deleted = set[str]()
         self._ids_interval = _IDS_INTERVAL if topics else _MAX_AGE
-        self._next_ids = clock() + _CHECK_INTERVAL
+        self._next_ids = clock() + self._ids_interval
         self._seen: frozenset[str] | None = None
         self._next_check = 0.0
 

@@ -99,7 +99,7 @@ def test_a_topic_that_was_created_again_is_read_from_its_start(broker: KafkaBrok
     _write(broker, topic, "1", "2")
     task = RunningTask(_sink(broker, out, topic, "earliest"))
     _reads(out, "1", "2")
-    wait_until(lambda: time.monotonic() > started + 5, what="the first check of the topic's id")
+    wait_until(lambda: time.monotonic() > started + 8, what="the first check of the topic's id")
     broker.delete_topics(topic)
     wait_until(lambda: _created(broker, topic))
     _write(broker, topic, "3", "4", "5")
