@@ -56,7 +56,8 @@ def too_large(settings: Mapping[str, Any], topic: str, size: int) -> RecordTooLa
 
 
 def with_topic(error: KafkaError, topic: str | None) -> KafkaError:
-    """A producer's error; if WRITE is missing or a record is too large, with the topic, which librdkafka omits."""
+    """A producer's error; if the topic does not admit a record, with the topic and the reason, which librdkafka
+    omits."""
     match error.name():
         case "TOPIC_AUTHORIZATION_FAILED":
             refusal = f"WRITE on topic {topic}"
@@ -64,6 +65,18 @@ def with_topic(error: KafkaError, topic: str | None) -> KafkaError:
             refusal = (
                 f"a record for topic {topic} exceeds the limit of the topic or of the producer. Raise "
                 "max.message.bytes of the topic and producer.override.max.request.size of the connector"
+            )
+        case "UNKNOWN_TOPIC_OR_PART" | "_UNKNOWN_TOPIC" | "_UNKNOWN_PARTITION":
+            refusal = f"topic {topic} or the record's partition of it does not exist"
+        case "INVALID_RECORD":
+            refusal = (
+                f"topic {topic} has cleanup.policy=compact and the record has no key, or its "
+                "message.timestamp.before.max.ms or message.timestamp.after.max.ms does not allow the timestamp"
+            )
+        case "INVALID_TIMESTAMP":
+            refusal = (
+                f"message.timestamp.before.max.ms or message.timestamp.after.max.ms of topic {topic} does not allow "
+                "the timestamp"
             )
         case _:
             return error

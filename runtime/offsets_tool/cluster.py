@@ -49,7 +49,6 @@ Written = tuple[bytes, "bytes | None"]
 """Key and value."""
 
 _GROUP = "consumer.override.group.id"
-_TIMEOUT = 30.0
 _BATCH = 2_000
 _BATCH_WAIT = 0.1  # seconds to wait for a full batch; the last batch is never full
 _ENDED = ("Empty", "Dead")
@@ -66,6 +65,7 @@ class OfflineCluster:
     journal: str  # topic, which does not exist in clusters of Java's workers
     settings: Mapping[str, Any]  # of librdkafka
     providers: Providers = field(default_factory=Providers)  # resolve variables in connectors' configs
+    timeout: float = 30.0  # seconds for each request
 
     def workers(self) -> tuple[RunningWorker, ...]:
         """The running workers of this cluster, ours and Java's. Workers that were killed do not count, although the
@@ -84,7 +84,7 @@ class OfflineCluster:
 
         try:
             with open_clients.admin_client(self.settings) as admin:
-                return topic in admin.list_topics(timeout=_TIMEOUT).topics
+                return topic in admin.list_topics(timeout=self.timeout).topics
         except KafkaException as e:
             raise ToolError(f"cannot list topics: {e.args[0].str()}") from None
 
@@ -95,7 +95,7 @@ class OfflineCluster:
         settings = {**self.settings, **_READING, "group.id": "headrace-offsets"}
         try:
             with open_clients.consumer(settings) as consumer:
-                _read(consumer, topic, take)
+                _read(consumer, topic, take, self.timeout)
         except KafkaException as e:
             raise ToolError(f"topic {topic} cannot be read: {e.args[0].str()}") from None
 
@@ -158,7 +158,7 @@ class OfflineCluster:
 
         failure: Any = None
         try:
-            producer.init_transactions(_TIMEOUT)
+            producer.init_transactions(self.timeout)
             producer.begin_transaction()
             for record in records:
                 self._produce(producer, self.offsets, record)
@@ -166,7 +166,7 @@ class OfflineCluster:
                 self._produce(producer, self.journal, record)
             for group, offsets in groups.items():
                 self._commit_in(producer, group, offsets)
-            producer.commit_transaction(_TIMEOUT)
+            producer.commit_transaction(self.timeout)
         except KafkaException as e:
             failure = e.args[0]
         except BaseException:  # Ctrl-C: otherwise the offsets are locked until the transaction times out
@@ -207,20 +207,20 @@ class OfflineCluster:
         settings = {**self.settings, "group.id": group, "log_level": 2}
         with open_clients.consumer(settings) as consumer:  # for the group's metadata only
             wanted = [At(topic, number, offset) for (topic, number), offset in offsets.items()]
-            producer.send_offsets_to_transaction(wanted, consumer.consumer_group_metadata(), _TIMEOUT)
+            producer.send_offsets_to_transaction(wanted, consumer.consumer_group_metadata(), self.timeout)
 
     def _abort(self, producer: Any) -> None:
         from confluent_kafka import KafkaException
 
         try:
-            producer.abort_transaction(_TIMEOUT)
+            producer.abort_transaction(self.timeout)
         except KafkaException as e:
             e.__traceback__ = None  # the client leaks this error; its traceback and its context would keep the producer
             producer.purge()  # the coordinator aborts the transaction when it times out
 
     def _ask(self, request: Callable[[Any], Any], group: str = "") -> Any:
         try:
-            return kafka_python.ask(self.settings, group or self.group_id, request, _TIMEOUT)
+            return kafka_python.ask(self.settings, group or self.group_id, request, self.timeout)
         except BrokerUnavailable as e:
             raise ToolError(f"{e} (bootstrap.servers={self.settings['bootstrap.servers']})") from None
         except KafkaProblem as e:
@@ -271,24 +271,24 @@ _READING = {
 }
 
 
-def _read(consumer: Any, topic: str, take: Callable[[Sequence[Record]], None]) -> None:
-    left = _assign(consumer, topic)
-    deadline = time.monotonic() + _TIMEOUT
+def _read(consumer: Any, topic: str, take: Callable[[Sequence[Record]], None], timeout: float) -> None:
+    left = _assign(consumer, topic, timeout)
+    deadline = time.monotonic() + timeout
     while left:
         messages = consumer.consume(_BATCH, _BATCH_WAIT)
         records = [(m.key(), m.value(), m.timestamp()[1], m.offset() or 0) for m in messages if m.error() is None]
         take(records)
         if len(records) < len(messages):
             left -= _ended(messages, topic)
-        deadline = time.monotonic() + _TIMEOUT if messages else deadline
+        deadline = time.monotonic() + timeout if messages else deadline
         if time.monotonic() > deadline:
             raise ToolError(f"topic {topic}: Kafka stopped responding")
 
 
-def _assign(consumer: Any, topic: str) -> set[int]:
+def _assign(consumer: Any, topic: str, timeout: float) -> set[int]:
     from confluent_kafka import TopicPartition as At
 
-    metadata = consumer.list_topics(topic, timeout=_TIMEOUT).topics[topic]
+    metadata = consumer.list_topics(topic, timeout=timeout).topics[topic]
     if metadata.error is not None:
         raise ToolError(f"topic {topic} cannot be read: {metadata.error.str()}")
     consumer.assign([At(topic, p, 0) for p in metadata.partitions])

@@ -30,6 +30,10 @@ class _Stored:
     age: tuple[int, int]  # timestamp and offset, since spellings of a partition may be in different Kafka partitions
     kafka_partition: int
 
+    def precedes(self, age: tuple[int, int], kafka_partition: int) -> bool:
+        """Whether a record of the key is not older: keys move when partitions are added to the topic."""
+        return self.age[1] <= age[1] if kafka_partition == self.kafka_partition else self.age[0] <= age[0]
+
 
 class OffsetStore:
     """Reads and writes the offset topic. Event loop only.
@@ -121,7 +125,7 @@ class OffsetStore:
             raise MalformedRecord("the partition is not a JSON object")
         raw_key, offset, age = record.key or b"", json_object(record.value), (record.timestamp, record.offset)
         before = self._stored.setdefault(name, {}).get(raw_key)
-        if before is None or before.kafka_partition != record.partition or before.age[1] <= record.offset:
+        if before is None or before.precedes(age, record.partition):
             self._stored[name][raw_key] = _Stored(raw_key, partition, offset, age, record.partition)
 
     def _spellings(self, name: str) -> dict[str, list[_Stored]]:

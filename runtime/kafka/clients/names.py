@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from runtime.kafka.clients import addresses
+from runtime.kafka.clients.offset_reset import offset_reset
 
 Translate = Callable[[str, str], "dict[str, Any]"]  # key, value → settings; ValueError if invalid
 
@@ -77,13 +78,6 @@ def _assignors(key: str, value: str) -> dict[str, Any]:
     return {"partition.assignment.strategy": ",".join(eager or chosen)}
 
 
-def _reset(key: str, value: str) -> dict[str, Any]:
-    known = {"earliest": "earliest", "latest": "latest", "none": "error"}
-    if value.lower() not in known:
-        raise ValueError("this worker's Kafka client supports only earliest, latest and none")
-    return {"auto.offset.reset": known[value.lower()]}
-
-
 COMMON: Mapping[str, Translate] = {
     "bootstrap.servers": lambda key, value: addresses.servers(value),
     "client.id": _text("client.id"),
@@ -91,6 +85,8 @@ COMMON: Mapping[str, Translate] = {
     "client.dns.lookup": _lower("client.dns.lookup", "use_all_dns_ips", "resolve_canonical_bootstrap_servers_only"),
     "connections.max.idle.ms": _number("connections.max.idle.ms"),
     "enable.metrics.push": _boolean("enable.metrics.push"),
+    "metadata.recovery.rebootstrap.trigger.ms": _number("metadata.recovery.rebootstrap.trigger.ms"),
+    "metadata.recovery.strategy": _lower("metadata.recovery.strategy", "none", "rebootstrap"),
     "metadata.max.age.ms": _number("metadata.max.age.ms", 1, 86_400_000),
     "receive.buffer.bytes": _number("socket.receive.buffer.bytes", 0, 100_000_000),
     "reconnect.backoff.ms": _number("reconnect.backoff.ms", 0, 3_600_000),
@@ -123,7 +119,7 @@ PRODUCER: Mapping[str, Translate] = {
 
 CONSUMER: Mapping[str, Translate] = {
     "allow.auto.create.topics": _boolean("allow.auto.create.topics"),
-    "auto.offset.reset": _reset,
+    "auto.offset.reset": offset_reset,
     "check.crcs": _boolean("check.crcs"),
     "fetch.max.bytes": _number("fetch.max.bytes", 1_000_000, 2**31 - 512 - 1),
     "fetch.max.wait.ms": _number("fetch.wait.max.ms", 0, 300_000),
@@ -145,7 +141,6 @@ BUILT_IN = frozenset({
     "default.api.timeout.ms", "enable.auto.commit", "exclude.internal.topics",
     "key.deserializer", "key.serializer", "max.block.ms", "max.poll.records", "metadata.cluster.check.enable",
     "metadata.max.idle.ms",
-    "metadata.recovery.strategy", "metadata.recovery.rebootstrap.trigger.ms",
     "partitioner.adaptive.partitioning.enable", "partitioner.availability.timeout.ms",
     "socket.connection.setup.timeout.max.ms", "value.deserializer", "value.serializer",
     "auto.include.jmx.reporter", "metrics.num.samples", "metrics.recording.level", "metrics.sample.window.ms",

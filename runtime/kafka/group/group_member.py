@@ -61,11 +61,13 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Seconds, named as the worker's properties."""
+    """Seconds, named as the worker's properties. `rebootstrap`: without a coordinator, until the brokers are looked up
+    through `bootstrap.servers`."""
 
     session_timeout: float = 10.0
     heartbeat_interval: float = 3.0
     rebalance_timeout: float = 60.0
+    rebootstrap: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,7 @@ class GroupMember:
         self._coordinator: Any = None
         self._place: Place | None = None
         self._rejoin_at = float("inf")
+        self._reached = 0.0  # when a step last succeeded, or the brokers were looked up; on the monotonic clock
         self._on_lost: Callable[[], None] = lambda: None
         self.trouble = ""
         """The reason why the worker is not in the group; empty while it is a member."""
@@ -194,7 +197,7 @@ class GroupMember:
 
     def _create(self, coordinator: Callable[..., Any], client: Any) -> Any:
         await_token(self._settings)
-        client._manager.bootstrap(1000)
+        self._bootstrap()
         self._check_members()
         return coordinator(
             client,
@@ -209,6 +212,10 @@ class GroupMember:
             heartbeat_interval_ms=int(self._times.heartbeat_interval * 1000),
             max_poll_interval_ms=int(self._times.rebalance_timeout * 1000),
         )
+
+    def _bootstrap(self) -> None:
+        self._reached = time.monotonic()
+        self._client._manager.bootstrap(1000)
 
     def _describe(self) -> WorkerMetadata:
         """The JoinGroup that is about to be sent serves all earlier requests for a rebalance."""
@@ -286,6 +293,9 @@ class GroupMember:
         if time.monotonic() >= self._rejoin_at:
             self._rejoin_at = float("inf")
             self._rejoin.set()
+        # kafka-python asks only the brokers of its last metadata, which may all have moved to other addresses.
+        if time.monotonic() - self._reached >= self._times.rebootstrap and coordinator.join_sent is None:
+            self._bootstrap()
         if self._rejoin.is_set() and coordinator.stable():  # a request during a rebalance would be forgotten at its end
             coordinator.request_rejoin()
         joined = coordinator.ensure_active_group(timeout_ms=500)
@@ -293,6 +303,7 @@ class GroupMember:
         if not joined:
             return
         coordinator.poll_heartbeat()
+        self._reached = time.monotonic()
         self._note_place()
 
     def _note_loss(self) -> None:

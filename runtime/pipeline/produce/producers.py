@@ -32,6 +32,7 @@ _log = logging.getLogger(__name__)
 
 _PARTS = 8  # a task may use this fraction (1/8) of the free room in a shared producer's queue
 _REASON_TIMEOUT = 1.0  # seconds
+_WAITED = 1.2  # times the wait for a topic that does not exist
 _MIN_AGE = 10.0  # seconds; a failed producer is not replaced earlier
 _AFTER_FENCING = 5.0  # seconds
 _BY_ANOTHER = ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
@@ -42,8 +43,9 @@ _OF_PRODUCER = (
     "OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID", "INVALID_PRODUCER_EPOCH",
     "INVALID_PRODUCER_ID_MAPPING", "PRODUCER_FENCED",
 )  # fmt: skip
-# Errors of the destination, not of the record: Apache's producer retries or fails, and never skips the record.
-_OF_TOPIC = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION")
+OF_TOPIC = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION")
+"""Errors of the destination, not of the record: Apache's producer retries or fails, and never skips the record."""
+
 # Fatal errors that would occur in the next producer too.
 _LASTING = (
     "CLUSTER_AUTHORIZATION_FAILED", "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", "UNSUPPORTED_VERSION",
@@ -127,7 +129,13 @@ class SlotProducer:
 
     def may_skip(self, error: KafkaError) -> bool:
         """Whether a refused record may be skipped if errors are tolerated."""
-        return self.blames_record(error) and error.name() not in _OF_TOPIC
+        return self.blames_record(error) and error.name() not in OF_TOPIC
+
+    def lost_topic(self, error: KafkaError, age: float) -> bool:
+        """Whether a record was refused because its topic was deleted, perhaps to be created again. For a topic that has
+        never existed the client waits; that wait is over in a task of this age, in seconds."""
+        waited = float(self._settings.get("topic.metadata.propagation.max.ms", 30_000)) / 1000
+        return error.name() in OF_TOPIC and age > waited * _WAITED
 
     def failure(self, error: KafkaError) -> Exception:
         """The exception that ends a task whose record was returned with this error because of the producer."""

@@ -14,7 +14,7 @@ from runtime.api.errors import ConnectError
 from runtime.kafka.denials import is_denial, principal, with_topic
 from runtime.pipeline.produce.acks import Delivery
 from runtime.pipeline.produce.message_columns import MessageColumns
-from runtime.pipeline.produce.producers import described
+from runtime.pipeline.produce.producers import OF_TOPIC, described
 from runtime.pipeline.task.control import StoppedError
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ class Skippable(Protocol):
 
 
 _FULL_WAIT = 0.05  # seconds between two checks of a full queue
+_MISSING, _MISSING_DELAY = 30.0, 0.5  # seconds for which a topic may be missing, and between two attempts
+_METADATA_TIMEOUT = 1.0  # seconds
 _OVERHEAD = 64  # minimum of bytes that the client needs for a message
 
 
@@ -125,17 +127,37 @@ class Sender:
         """A message for which there was no room, or which the client refuses."""
         from confluent_kafka import KafkaException
 
-        give_up = None
+        give_up, until = None, time.monotonic() + _MISSING
         while True:
             try:
                 self._producer.produce(topic, on_delivery=reported, **message)
                 return
             except BufferError:
-                self._control.check()
-                give_up = self.wait(give_up)
+                refusal = None
             except KafkaException as error:
-                self._skip(error.args[0], topic, reported)
-                return
+                refusal = error.args[0]
+            if refusal is not None:
+                if time.monotonic() >= until or not self._may_exist(refusal, topic, message):
+                    self._skip(refusal, topic, reported)
+                    return
+                self._control.wait(_MISSING_DELAY)
+                self._meanwhile()
+            self._control.check()
+            give_up = self.wait(give_up)
+
+    def _may_exist(self, error: KafkaError, topic: str, message: Mapping[str, Any]) -> bool:
+        """Whether a topic that was missing exists now, or may be created again. The client refuses records until it has
+        asked the brokers, which it does every few minutes."""
+        from confluent_kafka import KafkaException
+
+        if error.name() not in OF_TOPIC:
+            return False
+        try:
+            response = self._producer.client.list_topics(topic, timeout=_METADATA_TIMEOUT).topics.get(topic)
+        except KafkaException:  # no response
+            return True
+        partitions = {} if response is None or response.error is not None else response.partitions
+        return not partitions or message.get("partition", -1) in (-1, *partitions)
 
     def _skip(self, error: KafkaError, topic: str, reported: Delivery | Skippable) -> None:
         """The client will never accept a message: skip it, unless that fails the task."""

@@ -7,6 +7,7 @@ producer is never replaced: another one with the same transactional id would fen
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -51,6 +52,11 @@ def without_write(settings: Mapping[str, Any], topics: Collection[str]) -> list[
     return sorted(denied or topics)
 
 
+def transaction_timeout(settings: Mapping[str, Any]) -> float:
+    """Seconds after which Kafka aborts a transaction of a producer with these settings."""
+    return float(settings.get("transaction.timeout.ms", 60_000)) / 1000
+
+
 _log = logging.getLogger(__name__)
 
 _CALL = 1.0  # seconds of one call of the client; an unfinished call is continued by the next one
@@ -76,6 +82,7 @@ class Transactions:
         self._commit: Future[None] | None = None
         self._give_up: float | None = None  # when a stopping task stops waiting
         self._closed = False
+        self._began = math.inf  # of the last transaction, on the monotonic clock
         self.open = False
         self.topics: set[str] = set()
         """The topics of the last transaction, as the caller adds them: for messages."""
@@ -96,7 +103,7 @@ class Transactions:
         except KafkaException as e:
             failure = self._failure(e.args[0])
             raise failure from failure.__cause__
-        self.open, self.topics = True, set()
+        self.open, self.topics, self._began = True, set(), time.monotonic()
 
     def commit(self) -> None:
         """Start to commit the open transaction; see finished()."""
@@ -164,7 +171,7 @@ class Transactions:
                     raise failure from failure.__cause__
             self.producer.poll(0)
             if self.producer.fatal is not None:
-                raise self.producer.failure(self.producer.fatal)
+                raise self.failure(self.producer.fatal)
             if not warned:
                 warned = True
                 _log.warning(
@@ -200,8 +207,24 @@ class Transactions:
             return send_failure(with_topic(error, denied) if denied else error, self._settings)
         if error.fatal():
             self.producer.fatal = error
-            return self.producer.failure(error)
-        return ClientFailedError(f"its transaction was aborted: {described(error)}", _LOST_WAIT)
+            return self.failure(error)
+        return self._expired(ClientFailedError(f"its transaction was aborted: {described(error)}", _LOST_WAIT))
+
+    def failure(self, error: KafkaError) -> Exception:
+        """The exception that ends the task after an error of its producer."""
+        return self._expired(self.producer.failure(error))
+
+    def _expired(self, failure: Exception) -> Exception:
+        """The exception, with the reason if Kafka aborts transactions as old as the last one: to the client that looks
+        like another producer with its transactional id."""
+        timeout = transaction_timeout(self._settings)
+        if not isinstance(failure, ClientFailedError) or time.monotonic() - self._began < timeout:
+            return failure
+        return ClientFailedError(
+            f"Kafka probably aborted its transaction, whose records were not written within transaction.timeout.ms "
+            f"({timeout:g} s): raise the producer's quota or producer.override.transaction.timeout.ms; {failure}",
+            failure.wait,
+        )
 
 
 def _on_thread(call: Callable[[], None]) -> Future[None]:

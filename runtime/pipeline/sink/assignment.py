@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from runtime.api.data.record import TopicPartition
 from runtime.api.errors import RetriableError
 from runtime.api.task import OffsetAndMetadata
 from runtime.pipeline.sink.convert_sink import Positions
-from runtime.pipeline.sink.starting_offsets import starting_offsets
+from runtime.pipeline.sink.starting_offsets import Reset, reset_offset, starting_offsets
 from runtime.pipeline.sink.topic_lists import TopicIds, slot_topic_ids
 from runtime.pipeline.task.failure import RevokedError
 
@@ -57,6 +57,7 @@ class PartitionAssignment:
         self._member = ""
         self._topic_ids = TopicIds(slot_topic_ids.asker(spec.consumer)) if task.commits_late else None
         cooperative = "cooperative" in str(spec.consumer.get("partition.assignment.strategy", ""))
+        self._reset = Reset.of(spec.consumer)
         self._incremental = cooperative or spec.consumer.get("group.protocol") == "consumer"  # KIP-429, KIP-848
 
     @property
@@ -183,12 +184,51 @@ class PartitionAssignment:
             for tp, offset in context.take_seeks().items():
                 if tp in context.positions:
                     self._consumer.seek(_kafka(tp, offset))
-                    context.positions[tp] = self._committed[tp] = offset
-                    self._ends.pop(tp, None)
-                    self._give_up([tp])
+                    self._moved({tp: offset})
         if context.pause_changed:
             context.pause_changed = False
             self._apply_pauses(context.positions)
+
+    def recreated(self, topics: Collection[str]) -> None:
+        """These topics were deleted and created again, so that the positions mean records of the deleted ones."""
+        partitions = [tp for tp in self._context.positions if tp.topic in topics]
+        if self._topic_ids is None or self._topic_ids.may_commit({tp.topic for tp in partitions}):
+            self.reset(partitions)
+
+    def reset(self, partitions: Sequence[TopicPartition]) -> None:
+        """Read partitions from the offsets that auto.offset.reset selects, since their positions are not valid. Where
+        one is out of range, the client neither fetches nor seeks until the partition is assigned again."""
+        offsets: Positions = {}
+        for tp in partitions:
+            if tp in self._context.positions:
+                offsets[tp] = reset_offset(self._consumer, _kafka(tp), self._reset, self._control)
+                _log.warning(
+                    "The position in %s-%d is out of range, or the topic was created again: reading from offset %d",
+                    *tp, offsets[tp],
+                )  # fmt: skip
+        if not offsets:
+            return
+        if self._incremental:
+            self._consumer.incremental_unassign([_kafka(tp) for tp in offsets])
+            self._consumer.incremental_assign([_kafka(tp, offset) for tp, offset in offsets.items()])
+        else:
+            self._consumer.assign([_kafka(tp, offset) for tp, offset in {**self._fetched(), **offsets}.items()])
+        self._moved(offsets)
+        self._apply_pauses(self._context.positions)
+
+    def _fetched(self) -> Positions:
+        """Where the client continues to read each partition."""
+        fetched = self._consumer.position([_kafka(tp) for tp in self._context.positions])
+        at = {TopicPartition(p.topic, p.partition): p.offset for p in fetched if p.offset >= 0}
+        return {**self._context.positions, **at}
+
+    def _moved(self, offsets: Positions) -> None:
+        """Read from these offsets on; batches fetched before no longer count for these partitions."""
+        self._context.positions.update(offsets)
+        self._committed.update(offsets)
+        for tp in offsets:
+            self._ends.pop(tp, None)
+        self._give_up(list(offsets))
 
     def without_sought(self, messages: list[Message]) -> list[Message]:
         """Without the messages of partitions in which the task has sought while they were fetched, such as in close():
@@ -273,8 +313,7 @@ class PartitionAssignment:
 
     def _open(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
         """Returns the partitions at their starting offsets."""
-        reset = str(self._spec.consumer.get("auto.offset.reset", "earliest"))
-        resolved = starting_offsets(consumer, partitions, reset, self._control)
+        resolved = starting_offsets(consumer, partitions, self._reset, self._control)
         new = {TopicPartition(p.topic, p.partition): max(p.offset, 0) for p in resolved}
         if self._topic_ids is not None:
             self._topic_ids.assigned({tp.topic for tp in new})

@@ -12,6 +12,7 @@ from runtime.api.errors import ConnectError
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.addresses import check_resolvable
 from runtime.kafka.clients.client_log import ClientLog
+from runtime.kafka.clients.offset_reset import AGE
 from runtime.kafka.denials import consumer_error_text
 from runtime.model.rate_limit import RateLimit
 
@@ -119,6 +120,7 @@ class Events:
         """`settings` are the consumer's, which reports its connection errors to `log`."""
         self._settings, self.log = settings, ClientLog(CONSUMER, reaching=settings)
         self._logged: set[str] = set()
+        self._out_of_range: list[TopicPartition] = []
         self.ends: dict[TopicPartition, int] = {}
         """The ends of partitions that the last messages have reached. Markers of transactions use up offsets, so that
         the end may be higher than the offset after the last record."""
@@ -146,11 +148,30 @@ class Events:
             self.ends[TopicPartition(str(topic), int(message.partition() or 0))] = int(message.offset() or 0)
             return
         denied = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED)
-        if error.fatal() or error.code() in (*denied, KafkaError._AUTO_OFFSET_RESET):
+        if error.code() == KafkaError._AUTO_OFFSET_RESET:
+            self._reset(message)
+            return
+        if error.fatal() or error.code() in denied:
             raise self._failure(error, topic)
         if error.str() not in self._logged:
             self._logged.add(error.str())
             _log.warning("%s", error.str())
+
+    def take_out_of_range(self) -> list[TopicPartition]:
+        """Partitions whose next offset does not exist, and which the task has to reset, each once."""
+        taken, self._out_of_range = self._out_of_range, []
+        return taken
+
+    def _reset(self, message: Message) -> None:
+        """The client does not reset a partition by itself."""
+        partition = TopicPartition(str(message.topic()), int(message.partition() or 0))
+        if AGE not in self._settings:
+            raise ConnectError(
+                f"The consumer cannot continue: offset {message.offset()} of partition {partition.topic}-"
+                f"{partition.partition} is out of range, and auto.offset.reset is none. Change the offsets of the "
+                "connector, or set consumer.override.auto.offset.reset"
+            )
+        self._out_of_range.append(partition)
 
     def _failure(self, error: KafkaError, topic: str | None) -> ConnectError:
         return ConnectError(f"The consumer cannot continue: {consumer_error_text(error, self._settings, topic)}")

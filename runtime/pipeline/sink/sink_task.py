@@ -88,7 +88,12 @@ class SinkWorker:
         self._context.collect_put = self._puts.collect
         self._assignment = PartitionAssignment(spec, task, host, control, self._consumer, self._context)
         self._subscription = Subscription(
-            self._consumer, spec.consumer, spec.topics, spec.topics_regex, self._assignment.callbacks
+            self._consumer,
+            spec.consumer,
+            spec.topics,
+            spec.topics_regex,
+            self._assignment.callbacks,
+            self._assignment.recreated,
         )
         self._max_records = spec.max_poll_records or _DEFAULT_POLL_RECORDS
         self._topics, self._meter = control.topics, control.meter
@@ -234,6 +239,7 @@ class SinkWorker:
 
     def _deliver(self, messages: list[Message]) -> None:
         messages = self._events.without(messages)
+        self._assignment.reset(self._events.take_out_of_range())
         batch = FetchedBatch(messages, self._events.ends, self._assignment.moment)
         if not messages:
             self._finish_put()

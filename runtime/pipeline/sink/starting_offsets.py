@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from runtime.api.errors import ConnectError
+from runtime.kafka.clients.offset_reset import AGE
 from runtime.pipeline.task.control import StoppedError
 
 if TYPE_CHECKING:
@@ -13,6 +17,8 @@ if TYPE_CHECKING:
     from confluent_kafka import TopicPartition as KafkaPartition
 
     from runtime.pipeline.task.control import TaskControl
+
+_T = TypeVar("_T")
 
 _log = logging.getLogger(__name__)
 
@@ -24,18 +30,65 @@ _FINAL = (
 _UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_PARTITION", "_UNKNOWN_TOPIC")
 
 
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """Where a partition without a valid offset is read (`auto.offset.reset`)."""
+
+    policy: str  # librdkafka's
+    age: float | None  # seconds: at the first record that is not older; None: as the policy says
+
+    @staticmethod
+    def of(consumer: Mapping[str, Any]) -> Reset:
+        """The reset of a consumer with these settings."""
+        return Reset(str(consumer.get("auto.offset.reset", "earliest")), consumer.get(AGE))
+
+    def first_offset(self, consumer: Consumer, partition: KafkaPartition) -> int:
+        """The offset from which the partition is read, or the client's logical offset for a partition that does not
+        exist. ConnectError if the policy is Java's "none"."""
+        from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaException
+        from confluent_kafka import TopicPartition as KafkaPartition
+
+        if self.policy == "error" and self.age is None:
+            raise ConnectError(
+                f"Undefined offset with no reset policy for partition {partition.topic}-{partition.partition}"
+            )
+        latest = self.age is not None or self.policy in ("latest", "largest", "end")
+        try:
+            if self.age is not None:
+                since = max(0, int((time.time() - self.age) * 1000))
+                asked = [KafkaPartition(partition.topic, partition.partition, since)]
+                (start,) = consumer.offsets_for_times(asked, timeout=_REQUEST_TIMEOUT)
+                if start.offset >= 0:
+                    return int(start.offset)
+            low, high = consumer.get_watermark_offsets(partition, timeout=_REQUEST_TIMEOUT)
+        except KafkaException as error:
+            if error.args[0].name() not in _UNKNOWN:
+                raise
+            return int(OFFSET_END if latest else OFFSET_BEGINNING)
+        return high if latest else low
+
+
 def starting_offsets(
-    consumer: Consumer, partitions: list[KafkaPartition], reset: str, control: TaskControl
+    consumer: Consumer, partitions: list[KafkaPartition], reset: Reset, control: TaskControl
 ) -> list[KafkaPartition]:
-    """The partitions at their committed offsets, or at those that `reset` (auto.offset.reset) selects. Repeats the
-    request while the coordinator is silent and the lease holds; StoppedError if the task is stopped meanwhile."""
+    """The partitions at their committed offsets, or at those that `reset` selects. Repeats the request while the
+    coordinator is silent and the lease holds; StoppedError if the task is stopped meanwhile."""
+    return _repeated(lambda: _offsets(consumer, partitions, reset), control)
+
+
+def reset_offset(consumer: Consumer, partition: KafkaPartition, reset: Reset, control: TaskControl) -> int:
+    """The offset from which a partition is read whose position is out of range. Repeats as starting_offsets()."""
+    return _repeated(lambda: reset.first_offset(consumer, partition), control)
+
+
+def _repeated(ask: Callable[[], _T], control: TaskControl) -> _T:
     from confluent_kafka import KafkaException
 
     wait = _FIRST_RETRY_DELAY
     while True:
         control.check()
         try:
-            return _offsets(consumer, partitions, reset)
+            return ask()
         except KafkaException as error:
             if error.args[0].name() in _FINAL:
                 raise
@@ -46,7 +99,7 @@ def starting_offsets(
         wait = min(wait * 2, _MAX_RETRY_DELAY)
 
 
-def _offsets(consumer: Consumer, partitions: list[KafkaPartition], reset: str) -> list[KafkaPartition]:
+def _offsets(consumer: Consumer, partitions: list[KafkaPartition], reset: Reset) -> list[KafkaPartition]:
     from confluent_kafka import KafkaException
 
     if not partitions:
@@ -55,21 +108,6 @@ def _offsets(consumer: Consumer, partitions: list[KafkaPartition], reset: str) -
     for p in committed:
         if p.error is not None:
             raise KafkaException(p.error)
-        if p.offset < 0 and reset == "error":  # Java's "none"
-            raise ConnectError(f"Undefined offset with no reset policy for partition {p.topic}-{p.partition}")
         if p.offset < 0:
-            p.offset = _first_offset(consumer, p, reset in ("latest", "largest", "end"))
+            p.offset = reset.first_offset(consumer, p)
     return committed
-
-
-def _first_offset(consumer: Consumer, partition: KafkaPartition, latest: bool) -> int:
-    """The first or the next offset; the client's logical offset for a partition that does not exist."""
-    from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaException
-
-    try:
-        low, high = consumer.get_watermark_offsets(partition, timeout=_REQUEST_TIMEOUT)
-    except KafkaException as error:
-        if error.args[0].name() not in _UNKNOWN:
-            raise
-        return int(OFFSET_END if latest else OFFSET_BEGINNING)
-    return high if latest else low

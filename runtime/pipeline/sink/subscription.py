@@ -17,15 +17,16 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _CHECK_INTERVAL = 1.0  # seconds between two checks of the known topics
-_DELETION_INTERVAL = 5.0  # seconds between two checks whether named topics still exist
+_IDS_INTERVAL = 5.0  # seconds between two checks whether the topics are still the same
 _OUTAGE_INTERVAL = 30.0  # the same, after a check without a response
 _MAX_AGE = 30.0  # maximum age of a list of topics without metadata.max.age.ms
 _MAX_AGE_IDLE = 5.0  # the same, while there is nothing to read
 _TIMEOUT = 5.0  # seconds
 
 
-Deleted = Callable[[Mapping[str, Any], Collection[str]], set[str] | None]
-"""Arguments: settings of a client, and topics; returns those that do not exist, None without a response."""
+Ids = Callable[[Mapping[str, Any], Collection[str]], Mapping[str, str | None] | None]
+"""Arguments: settings of a client, and topics; returns their ids, None for those that do not exist, or None without a
+response."""
 
 
 class Subscription:
@@ -38,21 +39,24 @@ class Subscription:
         topics: Sequence[str],
         regex: str,
         callbacks: dict[str, Callable[..., Any]],
+        recreated: Callable[[Collection[str]], None],
         lists: TopicLists = slot_topics,
-        deleted: Deleted = slot_topic_ids.deleted,
+        ids: Ids = slot_topic_ids.ids,
         clock: Callable[[], float] = time.monotonic,
     ):
         """`settings` are the consumer's. Missing named topics are requested, so that the broker creates them if the
-        consumer may create topics; `deleted` returns those of some topics that do not exist any more; and
-        `metadata.max.age.ms` bounds the age of the list to which a pattern is applied."""
+        consumer may create topics, and `metadata.max.age.ms` bounds the age of the list to which a pattern is
+        applied. `recreated` is called with topics that were deleted and created again between two checks."""
         self._consumer, self._settings, self._lists, self._clock = consumer, settings, lists, clock
         self._max_age = int(settings.get("metadata.max.age.ms", _MAX_AGE * 1000)) / 1000
         self._named = set(topics)
         self._pattern = regex
         self._callbacks = callbacks
         self._existing: set[str] | None = None
-        self._deleted, self._ask_deleted = set[str](), deleted
-        self._next_deletion = clock() + _DELETION_INTERVAL
+        self._recreated, self._ask_ids, self._ids = recreated, ids, dict[str, str | None]()
+        self._deleted = set[str]()
+        self._ids_interval = _IDS_INTERVAL if topics else _MAX_AGE
+        self._next_ids = clock() + self._ids_interval
         self._seen: frozenset[str] | None = None
         self._next_check = 0.0
 
@@ -81,6 +85,7 @@ class Subscription:
 
     def _matching(self) -> set[str] | None:
         """The topics that match the pattern; None if the cluster does not respond."""
+        self._check_ids(self._existing or set())
         age = self._max_age if self._existing else min(self._max_age, _MAX_AGE_IDLE)
         names = self._lists.names(self._consumer, self._settings, _CHECK_INTERVAL if self._existing is None else age)
         if names is None or names is self._seen:
@@ -93,7 +98,7 @@ class Subscription:
         """The named topics that exist; None if the cluster does not respond. All topics are listed once; later requests
         are for missing topics only."""
         if self._existing is not None:
-            self._deleted |= self._find_deleted(self._existing)
+            self._deleted |= self._check_ids(self._existing)
             created = self._requested(self._named - self._existing)
             self._deleted -= created
             return self._existing - self._deleted | created
@@ -103,14 +108,20 @@ class Subscription:
         # The list may be older than a topic: a second subscription would be a rebalance
         return self._named & names | self._requested(self._named - names)
 
-    def _find_deleted(self, existing: set[str]) -> set[str]:
-        """Java's consumer learns of deleted topics when it fetches from them, librdkafka's from its next metadata."""
+    def _check_ids(self, existing: set[str]) -> set[str]:
+        """The topics among these that were deleted. Java's consumer learns of them when it fetches, librdkafka's from
+        its next metadata; it continues in a topic that was created again where it was in the deleted one."""
         now = self._clock()
-        if now < self._next_deletion or not existing:
+        if now < self._next_ids or not existing:
             return set()
-        deleted = self._ask_deleted(self._settings, existing)
-        self._next_deletion = now + (_OUTAGE_INTERVAL if deleted is None else _DELETION_INTERVAL)
-        return deleted or set()
+        ids = self._ask_ids(self._settings, existing)
+        self._next_ids = now + (_OUTAGE_INTERVAL if ids is None else self._ids_interval)
+        if ids is None:
+            return set()
+        before, self._ids = self._ids, {**self._ids, **ids}
+        if recreated := {topic for topic in ids if before.get(topic) and ids[topic] not in (None, before[topic])}:
+            self._recreated(recreated)
+        return {topic for topic, topic_id in ids.items() if topic_id is None}
 
     def _requested(self, missing: set[str]) -> set[str]:
         """The topics among these that exist now. The request creates missing topics where the broker allows it, as

@@ -68,13 +68,15 @@ class TopicIdRequests:
         """A function that requests ids with the settings of a client."""
         return lambda topics: self._request(settings, topics)
 
-    def deleted(self, settings: Mapping[str, Any], topics: Collection[str]) -> set[str] | None:
-        """Those of the topics that do not exist; None if the cluster does not respond. The request creates no topic."""
+    def ids(self, settings: Mapping[str, Any], topics: Collection[str]) -> dict[str, str | None] | None:
+        """The ids of those of the topics that are known, None for one that does not exist; None if the cluster does not
+        respond. The request creates no topic."""
         responses = self._describe(settings, topics, _SHORT_TIMEOUT)
-        errors = {topic: response.name() for topic, response in responses.items() if not isinstance(response, str)}
-        if any(name.startswith("_") for name in errors.values()):  # errors of the client, such as a time-out
+        names = {topic: response.name() for topic, response in responses.items() if not isinstance(response, str)}
+        if any(name.startswith("_") for name in names.values()):  # errors of the client, such as a time-out
             return None
-        return {topic for topic, name in errors.items() if name == "UNKNOWN_TOPIC_OR_PART"}
+        known = {topic: response for topic, response in responses.items() if isinstance(response, str)}
+        return {**known, **{topic: None for topic, name in names.items() if name == "UNKNOWN_TOPIC_OR_PART"}}
 
     def _request(self, settings: Mapping[str, Any], topics: Collection[str]) -> Mapping[str, str]:
         responses = self._describe(settings, topics, _TIMEOUT).items()

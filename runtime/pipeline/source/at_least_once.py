@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.kafka.formats import compact
+from runtime.model.task_errors import TaskLostError
 from runtime.pipeline.produce.acks import Acks, InFlight, OffsetsByKey
 from runtime.pipeline.produce.producers import Purpose
 from runtime.pipeline.produce.send import Sender, content_of, send_failure, size_of
-from runtime.pipeline.source.delivery import REPORTS, CommitCalls, TopicsInUse
+from runtime.pipeline.source.delivery import LOST_TOPIC_WAIT, REPORTS, CommitCalls, TopicsInUse, lost_topic_message
 from runtime.pipeline.source.record_reports import RecordReports, send_run
 from runtime.pipeline.source.source_offsets import OffsetWriter
 from runtime.pipeline.task.async_adapter import implements
@@ -104,7 +105,8 @@ class AtLeastOnceDelivery:
         )  # fmt: skip
         self._writer = _offset_writer(spec, host)
         self._ready: dict[bytes, Mapping[str, Any] | None] = {}
-        self._next_commit = time.monotonic() + spec.flush_interval
+        self._created = time.monotonic()
+        self._next_commit = self._created + spec.flush_interval
         self._topics, self._meter = TopicsInUse(spec, host, control), control.meter
         self._commits = CommitCalls(task, control, spec.flush_interval, requests)
 
@@ -216,11 +218,15 @@ class AtLeastOnceDelivery:
         self._take_acks()
         error = self._acks.error or (self._producer.fatal if self._acks.pending else None)
         if error is not None:
-            raise (
-                send_failure(error, self._spec.producer)
-                if self._producer.blames_record(error)
-                else self._producer.failure(error)
-            )
+            raise self._failure(error)
+
+    def _failure(self, error: KafkaError) -> Exception:
+        """The exception that ends the task after this error of a batch."""
+        if self._producer.lost_topic(error, time.monotonic() - self._created):
+            return TaskLostError(lost_topic_message(error), LOST_TOPIC_WAIT)
+        if self._producer.blames_record(error):
+            return send_failure(error, self._spec.producer)
+        return self._producer.failure(error)
 
     def _take_acks(self) -> None:
         self._sender.serve(self._acks)

@@ -14,8 +14,8 @@ from runtime.model.task_errors import TaskLostError
 from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import Purpose
 from runtime.pipeline.produce.send import Sender, content_of, send_failure, size_of
-from runtime.pipeline.produce.transactions import Transactions
-from runtime.pipeline.source.delivery import REPORTS, CommitCalls, TopicsInUse
+from runtime.pipeline.produce.transactions import Transactions, transaction_timeout
+from runtime.pipeline.source.delivery import LOST_TOPIC_WAIT, REPORTS, CommitCalls, TopicsInUse, lost_topic_message
 from runtime.pipeline.source.record_reports import TransactionReports, send_run
 from runtime.pipeline.source.source_offsets import OffsetsCopy
 from runtime.pipeline.source.transaction_requests import End, SharedTransactions, TransactionRequests
@@ -60,7 +60,7 @@ class ExactlyOnceDelivery:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._spec, self._control, self._conversion, self._requests = spec, control, conversion, requests
-        self._clock = clock
+        self._clock, self._created = clock, clock()
         self._producers = host.producers
         purpose = Purpose.SINGLE_RECORDS if host.producers.sends_singly(str(spec.id)) else Purpose.TRANSACTIONS
         self._reports = TransactionReports(task, control) if implements(task, "commit_record") else None
@@ -82,14 +82,14 @@ class ExactlyOnceDelivery:
         self._offsets: dict[bytes, Mapping[str, Any] | None] = {}  # of the open transaction, and of aborted ones
         self._incomplete = False  # a batch has been sent in part
         self._failed: Exception | None = None
-        self._sharing = SharedTransactions(clock)
         self._next_commit = clock() + spec.transaction_interval
         settings = spec.offsets_producer
         self._copy = OffsetsCopy(
             lambda: host.producers.take(settings, purpose=Purpose.OFFSETS), spec.offsets_copy_topic
         ) if spec.offsets_copy_topic else None  # fmt: skip
         self._committing: dict[bytes, Mapping[str, Any] | None] = {}
-        self._timeout = float(spec.producer.get("transaction.timeout.ms", 60_000)) / 1000
+        self._timeout = transaction_timeout(spec.producer)
+        self._sharing = SharedTransactions(clock, self._timeout)
         self._began, self._warned_of_limit = 0.0, False  # of the open transaction
 
     def start(self) -> None:
@@ -243,6 +243,11 @@ class ExactlyOnceDelivery:
         waiting, self._waiting = self._waiting, []
         self._incomplete = True
         for batch in waiting:
+            if self._each_poll and self._sharing.is_full_for(_size(batch)):
+                self._commit()
+                self._settle()
+                self._begin()
+                self._incomplete = True
             self._send(batch)
             self._offsets.update(batch.offsets)
         self._incomplete = False
@@ -326,6 +331,7 @@ class ExactlyOnceDelivery:
 
     def _committed(self) -> None:
         self._acks.take()
+        self._sharing.committed()
         self._meter.transaction_committed()
         if self._copy is not None:
             self._copy.write(self._committing)
@@ -371,9 +377,11 @@ class ExactlyOnceDelivery:
             # The broker refuses all records of a request that is too large, although each may be small enough.
             self._producers.send_singly(name)
             return TaskLostError("a request was too large for its topic; records are sent in separate requests")
+        if self._producer.lost_topic(error, self._clock() - self._created):
+            return TaskLostError(lost_topic_message(error), LOST_TOPIC_WAIT)
         if self._producer.blames_record(error):
             return send_failure(error, self._spec.producer)
-        return self._producer.failure(error)
+        return self._transactions.failure(error)
 
 
 def _size(batch: MessageBatch) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
@@ -17,13 +18,22 @@ _MANY = 10_000  # records without an empty poll after which they may do so earli
 _SHARED_TIME = 0.25  # seconds for which polls share a transaction
 _SHARED_RECORDS, _SHARED_BYTES = 200_000, 32 * 1024 * 1024  # in a shared transaction
 _WAITING_RECORDS, _WAITING_BYTES = 20_000, 8 * 1024 * 1024  # converted during a commit
+_LEAST_BYTES = 256 * 1024  # in a shared transaction, however slow the brokers are
+_GROWTH = 4  # times the bytes of the last transaction
+_TIME_SHARE = 0.25  # of transaction.timeout.ms, for the records of a shared transaction
 
 
 class SharedTransactions:
-    """Measures the load of a source and the size of its open transaction."""
+    """Measures the load of a source and the size of its open transaction.
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
+    A quota of the brokers may make a transaction last longer than `transaction.timeout.ms`, and Kafka then aborts it.
+    Shared transactions therefore grow step by step, and only as far as the last ones were fast."""
+
+    def __init__(self, clock: Callable[[], float], timeout: float) -> None:
+        """`timeout`: transaction.timeout.ms in seconds."""
+        self._clock, self._timeout = clock, timeout
+        self._room: float = _LEAST_BYTES  # of the next shared transaction
+        self._rate = math.inf  # bytes a second of the last transaction
         self._busy_since: float | None = None  # the first poll since the last empty one
         self._busy_records = 0  # polled since then
         self._began, self._records, self._bytes = 0.0, 0, 0  # of the open transaction
@@ -47,18 +57,30 @@ class SharedTransactions:
         self._records += records
         self._bytes += size
 
+    def committed(self) -> None:
+        """The transaction was committed."""
+        if not self._bytes:
+            return
+        before, self._rate = self._rate, self._bytes / max(self._clock() - self._began, 0.001)
+        lower = min(before, self._rate)  # after a wait, quotas let a transaction pass at once
+        self._room = max(_LEAST_BYTES, min(self._bytes * _GROWTH, lower * self._timeout * _TIME_SHARE))
+
+    def is_full_for(self, size: int) -> bool:
+        """Whether a poll of `size` bytes needs another transaction than the open one."""
+        return self._bytes > 0 and self._bytes + size > self._room
+
     def may_share(self) -> bool:
         """Whether the next poll may share the open transaction."""
         return (
             self._is_sustained()
             and self._clock() - self._began < _SHARED_TIME
             and self._records < _SHARED_RECORDS
-            and self._bytes < _SHARED_BYTES
+            and self._bytes < min(_SHARED_BYTES, self._room)
         )
 
     def may_wait(self, records: int, size: int) -> bool:
         """Whether so many converted records may wait for the end of a commit while the task polls again."""
-        return self._is_sustained() and records < _WAITING_RECORDS and size < _WAITING_BYTES
+        return self._is_sustained() and records < _WAITING_RECORDS and size < min(_WAITING_BYTES, self._room)
 
     def _is_sustained(self) -> bool:
         """Whether the source has delivered many records without a pause."""

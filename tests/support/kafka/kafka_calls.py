@@ -310,7 +310,8 @@ def _run_task(spec: Any) -> None:
 
 @call
 def offsets_tool(place: Place) -> None:
-    cluster = OfflineCluster("connect", place.topic, place.topic, place.topic, place.settings)
+    topic = place.topic
+    cluster = OfflineCluster("connect", topic, topic, topic, place.settings, timeout=place.timeout)
     cluster.workers()
     cluster.exists(place.topic)
     cluster.read(place.topic, lambda records: None)

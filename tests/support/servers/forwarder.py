@@ -39,6 +39,10 @@ class Forwarder:
             self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
             self.port = self._server.sockets[0].getsockname()[1]
 
+    def leads_to(self, url: str) -> None:
+        """New connections lead to this host and port."""
+        self._there = urlsplit(url)
+
     def die(self) -> None:
         self.dies_at_answer = False
         if self._server is not None:

@@ -143,13 +143,23 @@ def test_records_that_arrive_again_change_nothing() -> None:
     logs = TestLogs()
     store = OffsetStore(logs, topic("offsets"))
 
-    def record(offset: int, partition: int = 0) -> LogRecord:
-        return LogRecord(OWN_KEY, b'{"position":%d}' % offset, partition, offset, 1000 + offset)
+    def record(offset: int) -> LogRecord:
+        return LogRecord(OWN_KEY, b'{"position":%d}' % offset, 0, offset, 1000 + offset)
 
     store.apply([record(7)])
     store.apply([record(5), record(6), record(7)])
     (found,) = store.offsets("own")
     assert (found.offset, store.written("own")) == ({"position": 7}, {'{"n":1}': 1007})
-    store.apply([record(3, partition=1)])
-    (found,) = store.offsets("own")
-    assert found.offset == {"position": 3}, "written with another partitioner"
+
+
+@pytest.mark.parametrize("later_first", [False, True])
+def test_a_key_that_moved_to_another_kafka_partition_has_its_later_offset(later_first: bool) -> None:
+    """After partitions were added to the topic, or by another partitioner: a worker that starts reads the partitions
+    in any order, and the former record stays where it is."""
+    store = OffsetStore(TestLogs(), topic("offsets"))
+    earlier = LogRecord(OWN_KEY, b'{"position":9}', 0, 9, 1000)
+    later = LogRecord(OWN_KEY, b'{"position":20}', 7, 0, 2000)
+    for record in (later, earlier) if later_first else (earlier, later):
+        store.apply([record])
+    (stored,) = store.offsets("own")
+    assert stored.offset == {"position": 20}

@@ -92,6 +92,8 @@ def test_unknown_properties_are_named_and_known_ones_without_use_are_not() -> No
         ("connections.max.idle.ms", "540000", "connections.max.idle.ms", 540_000),
         ("send.buffer.bytes", "65536", "socket.send.buffer.bytes", 65_536),
         ("send.buffer.bytes", "-1", "socket.send.buffer.bytes", 0),
+        ("metadata.recovery.rebootstrap.trigger.ms", "5000", "metadata.recovery.rebootstrap.trigger.ms", 5_000),
+        ("metadata.recovery.strategy", "NONE", "metadata.recovery.strategy", "none"),
         ("socket.connection.setup.timeout.ms", "2000", "socket.connection.setup.timeout.ms", 2_000),
     ],
 )

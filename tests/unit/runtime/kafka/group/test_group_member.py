@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from confluent_kafka import Consumer
@@ -14,8 +15,11 @@ from confluent_kafka import Consumer
 from runtime.kafka.errors import GroupOccupied
 from runtime.kafka.group.group_member import Times
 from runtime.kafka.groups import Groups
+from runtime.system.lease_clock import lease_time
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.support.herder.group_members import Participant
+from tests.support.kafka.faulty_broker import FaultyBroker
+from tests.support.servers.forwarder import Forwarder
 from tests.support.waiting import until
 from tests.support.workers import WorkerProcess
 
@@ -158,3 +162,19 @@ async def test_a_client_that_cannot_be_imported_ends_the_membership(
     monkeypatch.setitem(sys.modules, "runtime.kafka.group.group_coordinator", None)
     with pytest.raises(GroupOccupied, match=r"membership in group .* ended: import of"):
         await asyncio.wait_for(member().join(), 20.0)
+
+
+async def test_a_member_finds_brokers_that_have_moved_to_other_addresses(broker: KafkaBroker, group: str) -> None:
+    """All of them, as after a change of advertised.listeners: the bootstrap server is in front of them."""
+    brokers = FaultyBroker(broker.bootstrap)
+    before, after = brokers.listen(), brokers.listen()
+    async with Forwarder(f"http://127.0.0.1:{before}") as bootstrap:
+        times = replace(QUICK, rebootstrap=0.5)
+        moved = Participant({"bootstrap.servers": f"127.0.0.1:{bootstrap.port}"}, group, times=times)
+        await asyncio.wait_for(moved.join(), 20)
+        await asyncio.to_thread(brokers.unlisten, before)
+        bootstrap.leads_to(f"http://127.0.0.1:{after}")
+        left_at = lease_time()
+        await until(lambda: moved.confirmed_until - QUICK.session_timeout > left_at)
+        await moved.leave()
+    await asyncio.to_thread(brokers.close)

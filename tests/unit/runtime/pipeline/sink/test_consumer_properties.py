@@ -147,7 +147,7 @@ def test_named_topics_may_be_created_and_deleted(
     broker: KafkaBroker, calls: list[Call], monkeypatch: pytest.MonkeyPatch, assignor: str
 ) -> None:
     """As with Java's consumer, which learns of both from its requests, long before its metadata is too old."""
-    monkeypatch.setattr("runtime.pipeline.sink.subscription._DELETION_INTERVAL", 0.2)
+    monkeypatch.setattr("runtime.pipeline.sink.subscription._IDS_INTERVAL", 0.2)
     kept, deleted, created = broker.create_topic(), broker.create_topic(), unique("later")
     strategy = f"org.apache.kafka.clients.consumer.{assignor}"
     own = {"consumer.partition.assignment.strategy": strategy, "consumer.allow.auto.create.topics": "false"}

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Collection
 from typing import Any
 
+import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from runtime.pipeline.sink.subscription import Subscription
@@ -24,9 +25,11 @@ class Cluster:
 
     def __init__(self, *topics: str) -> None:
         self.topics = list(topics)
-        self.all_asked = self.one_asked = self.deletions_asked = 0
+        self.all_asked = self.one_asked = self.ids_asked = 0
         self.away = False
         self.subscribed: list[list[str]] = []
+        self.creations: dict[str, int] = {}
+        self.recreated: list[Collection[str]] = []
 
     def list_topics(self, topic: str | None = None, timeout: float = 0) -> Any:
         if self.away:
@@ -40,9 +43,10 @@ class Cluster:
     def subscribe(self, topics: list[str], **callbacks: object) -> None:
         self.subscribed.append(topics)
 
-    def deleted(self, settings: object, topics: Collection[str]) -> set[str] | None:
-        self.deletions_asked += 1
-        return None if self.away else set(topics) - set(self.topics)
+    def ids(self, settings: object, topics: Collection[str]) -> dict[str, str | None] | None:
+        self.ids_asked += 1
+        ids = {topic: f"id {self.creations.get(topic, 1)}" if topic in self.topics else None for topic in topics}
+        return None if self.away else ids
 
     def unsubscribe(self) -> None:
         self.subscribed.append([])
@@ -60,7 +64,17 @@ def sinks(
     whom = {"bootstrap.servers": "here", **{name.replace("_", "."): value for name, value in settings.items()}}
     lists = lists or TopicLists(clock)
     return [
-        Subscription(cluster, {**whom, "group.id": f"g{n}"}, named, regex, {}, lists, cluster.deleted, clock)
+        Subscription(
+            cluster,
+            {**whom, "group.id": f"g{n}"},
+            named,
+            regex,
+            {},
+            cluster.recreated.append,
+            lists,
+            cluster.ids,
+            clock,
+        )
         for n in range(number)
     ]
 
@@ -129,7 +143,7 @@ def test_a_deleted_topic_is_left_and_read_again_when_it_is_created_again() -> No
     clock, cluster = Clock(), Cluster("x", "y")
     (task,) = sinks(1, cluster, clock, "", "x", "y")
     run([task], clock, 60)
-    assert cluster.subscribed == [["x", "y"]] and 10 <= cluster.deletions_asked <= 12
+    assert cluster.subscribed == [["x", "y"]] and 10 <= cluster.ids_asked <= 12
     cluster.away = True
     run([task], clock, 35)
     assert cluster.subscribed == [["x", "y"]], "a cluster that does not respond has deleted nothing"
@@ -143,6 +157,16 @@ def test_a_deleted_topic_is_left_and_read_again_when_it_is_created_again() -> No
     cluster.topics += ["x", "y"]
     run([task], clock, 2)
     assert cluster.subscribed[3:] == [["x", "y"]]
+
+
+@pytest.mark.parametrize("regex, named", [("", ["x", "y"]), ("x|y", [])])
+def test_a_topic_that_was_created_again_between_two_checks_is_reported(regex: str, named: list[str]) -> None:
+    clock, cluster = Clock(1000.0), Cluster("x", "y")
+    (task,) = sinks(1, cluster, clock, regex, *named)
+    run([task], clock, 60)
+    cluster.creations["y"] = 2
+    run([task], clock, 60)
+    assert (cluster.recreated, cluster.subscribed) == ([{"y"}], [["x", "y"]])
 
 
 def test_named_topics_are_subscribed_to_while_the_cluster_is_silent() -> None:

@@ -13,7 +13,7 @@ from runtime.api.data.record import SourceRecord
 from runtime.api.task import SourceTask
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec
-from tests.support.broker import KafkaBroker
+from tests.support.broker import KafkaBroker, unique
 from tests.support.kafka.topics import count
 from tests.support.tasks.pipeline import (
     append,
@@ -148,6 +148,28 @@ def test_a_record_that_kafka_refuses_fails_the_task_and_its_offset_is_not_commit
     assert f"a record for topic {topic} exceeds" in task.host.trace
     assert "Raise max.message.bytes of the topic and producer.override.max.request.size" in task.host.trace
     assert [o.offset for o in source_offsets(broker, spec)] == [{"position": 6}]
+
+
+@pytest.mark.parametrize(
+    "key, value, reason",
+    [
+        ("cleanup_policy", "compact", "topic {} has cleanup.policy=compact and the record has no key"),
+        (
+            "message_timestamp_before_max_ms",
+            "1",
+            "message.timestamp.after.max.ms of topic {} does not allow the timestamp",
+        ),
+    ],
+)
+def test_the_setting_of_a_topic_that_does_not_admit_a_record_is_named(
+    broker: KafkaBroker, tmp_path: Path, key: str, value: str, reason: str
+) -> None:
+    """The client omits the broker's message for the record, which says this."""
+    topic = broker.create_topic(unique("topic"), 1, **{key: value})
+    (tmp_path / "in.txt").write_bytes(b"keyless\n")
+    task = RunningTask(file_source(broker, tmp_path / "in.txt", topic))
+    task.join()
+    assert reason.format(topic) in task.host.trace
 
 
 @pytest.mark.parametrize("tolerance", ["all", "none"])

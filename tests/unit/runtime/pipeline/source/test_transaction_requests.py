@@ -8,7 +8,7 @@ import pytest
 
 from runtime.api.data.record import SourceRecord
 from runtime.api.errors import ConnectError
-from runtime.pipeline.source.transaction_requests import End, TransactionRequests
+from runtime.pipeline.source.transaction_requests import End, SharedTransactions, TransactionRequests
 
 
 def _records(count: int) -> list[SourceRecord]:
@@ -52,3 +52,45 @@ def test_commit_and_abort_of_the_same_transaction_are_refused() -> None:
     requests.commit()
     with pytest.raises(ConnectError, match="both to commit and to abort"):
         requests.abort()
+
+
+class _Time:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _transaction(sharing: SharedTransactions, time: _Time, polls: int, size: int, seconds: float) -> int:
+    """Commits a transaction of as many of these polls as may share it, in so many seconds; returns their number."""
+    sharing.began()
+    sent = 0
+    while sent < polls and not sharing.is_full_for(size):
+        sharing.polled(10_000)
+        sharing.sent(1000, size)
+        sent += 1
+    time.now += seconds
+    sharing.committed()
+    return sent
+
+
+def test_shared_transactions_grow_while_they_are_fast() -> None:
+    time = _Time()
+    sharing = SharedTransactions(time, 60.0)
+    assert [_transaction(sharing, time, 1000, 100_000, 0.1) for _ in range(4)] == [2, 8, 32, 128]
+
+
+def test_shared_transactions_end_long_before_their_timeout() -> None:
+    """20 kB/s, by a quota: a quarter of a minute is 300 kB, which a transaction reaches in a few steps."""
+    time = _Time()
+    sharing = SharedTransactions(time, 60.0)
+    _transaction(sharing, time, 1000, 100_000, 0.1)  # before the quota
+    sizes = [_transaction(sharing, time, 1000, 100_000, polls * 5.0) for polls in (8, 3, 3)]
+    assert sizes == [8, 3, 3]
+    assert not sharing.may_wait(1000, 400_000)
+
+
+def test_a_poll_is_never_divided() -> None:
+    time = _Time()
+    sharing = SharedTransactions(time, 60.0)
+    assert [_transaction(sharing, time, 3, 10_000_000, 500.0) for _ in range(3)] == [1, 1, 1]

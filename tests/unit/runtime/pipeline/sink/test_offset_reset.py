@@ -1,0 +1,123 @@
+"""Where a sink task reads a partition without a valid offset: `auto.offset.reset`."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from runtime.kafka.clients.offset_reset import offset_reset
+from runtime.model.task_spec import TaskSpec
+from runtime.pipeline.sink.topic_lists import slot_topic_ids
+from tests.support.broker import KafkaBroker
+from tests.support.tasks.pipeline import file_sink
+from tests.support.tasks.slot_host import RunningTask
+from tests.support.waiting import allowed, wait_until
+
+OLD, MINUTE = 7200, 60_000
+
+
+def _sink(broker: KafkaBroker, file: Path, topic: str, reset: str) -> TaskSpec:
+    spec = file_sink(broker, file, topic)
+    return replace(spec, consumer={**spec.consumer, **offset_reset("", reset)})
+
+
+def _write(broker: KafkaBroker, topic: str, *values: str, age: float = 0.0) -> None:
+    with broker.writing() as write:
+        for value in values:
+            write(topic, value, partition=0, timestamp=int((time.time() - age) * 1000))
+
+
+def _reads(file: Path, *lines: str) -> None:
+    wait_until(lambda: file.exists() and file.read_text().split() == list(lines))
+
+
+def _delete_until(broker: KafkaBroker, topic: str, offset: int) -> None:
+    """Delete the records before this offset, to which the group of no task has been moved."""
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    for future in admin.delete_records([TopicPartition(topic, 0, offset)]).values():
+        future.result(allowed(20))
+
+
+def _commit(spec: TaskSpec, topic: str, offset: int) -> None:
+    consumer = Consumer({**{k: v for k, v in spec.consumer.items() if "." in k and not k.startswith("headrace.")}})
+    consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
+    consumer.close()
+
+
+def test_a_sink_without_offsets_reads_the_records_of_a_duration(
+    broker: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    _write(broker, topic, "old", age=OLD)
+    _write(broker, topic, "new")
+    task = RunningTask(_sink(broker, tmp_path / "out", topic, "by_duration:PT1H"))
+    _reads(tmp_path / "out", "new")
+    task.stop()
+
+
+def test_a_duration_without_records_is_the_end(broker: KafkaBroker, topic: str, tmp_path: Path) -> None:
+    _write(broker, topic, "old", age=OLD)
+    task = RunningTask(_sink(broker, tmp_path / "out", topic, "by_duration:PT1H"))
+    wait_until(lambda: any("Assigned" in line for line in task.host.lines))
+    _write(broker, topic, "later", age=OLD)
+    _reads(tmp_path / "out", "later")
+    task.stop()
+
+
+def test_an_offset_out_of_range_is_replaced_by_that_of_the_duration(
+    broker: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
+    _write(broker, topic, "deleted", "old", age=OLD)
+    _write(broker, topic, "new")
+    spec = _sink(broker, tmp_path / "out", topic, "by_duration:PT1H")
+    _commit(spec, topic, 0)
+    _delete_until(broker, topic, 1)
+    task = RunningTask(spec)
+    _reads(tmp_path / "out", "new")
+    _write(broker, topic, "next")
+    _reads(tmp_path / "out", "new", "next")
+    task.stop()
+
+
+def test_an_offset_out_of_range_without_a_policy_is_named(broker: KafkaBroker, topic: str, tmp_path: Path) -> None:
+    _write(broker, topic, "deleted", "deleted", "kept")
+    spec = _sink(broker, tmp_path / "out", topic, "none")
+    _commit(spec, topic, 1)
+    _delete_until(broker, topic, 2)
+    task = RunningTask(spec)
+    task.join()
+    assert f"offset 1 of partition {topic}-0 is out of range, and auto.offset.reset is none" in task.host.trace
+
+
+def test_a_topic_that_was_created_again_is_read_from_its_start(
+    broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With more records than the deleted one had, so that the position is within its range."""
+    monkeypatch.setattr("runtime.pipeline.sink.subscription._IDS_INTERVAL", 0.5)
+    topic, out, started = broker.create_topic(), tmp_path / "out", time.monotonic()
+    _write(broker, topic, "1", "2")
+    task = RunningTask(_sink(broker, out, topic, "earliest"))
+    _reads(out, "1", "2")
+    wait_until(lambda: time.monotonic() > started + 1.5, what="the first check of the topic's id")
+    before = _id(broker, topic)
+    broker.delete_topics(topic)
+    wait_until(lambda: _is_created_again(broker, topic, before))
+    _write(broker, topic, "3", "4", "5")
+    wait_until(lambda: {"3", "4", "5"} <= set(out.read_text().split()))
+    task.stop()
+
+
+def _is_created_again(broker: KafkaBroker, topic: str, before: str | None) -> bool:
+    """The brokers delete a topic a moment after they have confirmed it; the consumer may be the first to create it."""
+    with suppress(KafkaException):
+        broker.create_topic(topic)
+    return _id(broker, topic) not in (None, before)
+
+
+def _id(broker: KafkaBroker, topic: str) -> str | None:
+    return (slot_topic_ids.ids({"bootstrap.servers": broker.bootstrap}, [topic]) or {}).get(topic)
