@@ -47,10 +47,14 @@ def _text(key: Answer, known: Mapping[str, Any]) -> str | None:
 
 
 def comparable(answer: Answer, theirs: Answer) -> Answer:
-    """A validation, with Apache's texts (see `with_their_texts`) and without the classes that only one worker has."""
-    known = {c["value"]["name"]: (c["definition"] or {}).get("documentation") for c in theirs["configs"]}
+    """A validation, with Apache's texts (see `with_their_texts`), without the classes that only one worker has, and
+    without keys that have no value, which Headrace omits."""
+    valued = [c for c in theirs["configs"] if c["value"] is not None]
+    known = {c["value"]["name"]: (c["definition"] or {}).get("documentation") for c in valued}
     configs = []
     for config in answer["configs"]:
+        if config["value"] is None:
+            continue
         definition, value = config["definition"], dict(config["value"])
         if definition is not None:
             definition = {**definition, "documentation": _text(definition, known)}

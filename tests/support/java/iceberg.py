@@ -16,7 +16,7 @@ from runtime.java.jvm.jars import ivy_jar
 from runtime.system.cache import cache_folder
 from runtime.system.locks import exclusive
 
-VERSION = "1.10.1"
+VERSION = "1.12.0"
 _CONNECTOR = f"org.apache.iceberg:iceberg-kafka-connect:{VERSION}"
 _FORMAT = f"org.apache.iceberg:iceberg-parquet:{VERSION}"
 """Apache's distribution of the connector includes it; the connector's own artifact does not depend on it."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 _HOST, _PORT = "127.0.0.1", "1"
 _ADDRESS = f"{_HOST}:{_PORT}"
 _MONGO = f"mongodb://{_ADDRESS}/?serverSelectionTimeoutMS=2000"
-_DEBEZIUM = "io.debezium:debezium-connector-{}:3.2.0.Final:plugin@tar.gz"
 _DATABASE = {
     "database.hostname": _HOST,
     "database.port": _PORT,
@@ -42,23 +41,23 @@ class Maker:
 
 MAKERS = (
     Maker(
-        _DEBEZIUM.format("mysql"),
+        "io.debezium:debezium-connector-mysql:3.6.1.Final:plugin@tar.gz",
         "io.debezium.connector.mysql.MySqlConnector",
         {**_DATABASE, **_HISTORY, "database.server.id": "1"},
     ),
     Maker(
-        _DEBEZIUM.format("mariadb"),
+        "io.debezium:debezium-connector-mariadb:3.5.0.Final:plugin@tar.gz",
         "io.debezium.connector.mariadb.MariaDbConnector",
         {**_DATABASE, **_HISTORY, "database.server.id": "1"},
     ),
     Maker(
-        _DEBEZIUM.format("sqlserver"),
+        "io.debezium:debezium-connector-sqlserver:3.6.1.Final:plugin@tar.gz",
         "io.debezium.connector.sqlserver.SqlServerConnector",
         # The driver waits for 30 s by default, and our worker no longer (headrace.request.timeout.ms); Apache's does.
         {**_DATABASE, **_HISTORY, "database.names": "d", "driver.loginTimeout": "2"},
     ),
     Maker(
-        _DEBEZIUM.format("mongodb"),
+        "io.debezium:debezium-connector-mongodb:3.6.1.Final:plugin@tar.gz",
         "io.debezium.connector.mongodb.MongoDbConnector",
         {"topic.prefix": "t", "mongodb.connection.string": f"{_MONGO}&replicaSet=r"},
     ),
@@ -73,12 +72,12 @@ MAKERS = (
         {"connection.uri": _MONGO, "database": "d", "topic.prefix": "t"},
     ),
     Maker(
-        "com.google.cloud:pubsub-group-kafka-connector:1.3.2",
+        "com.google.cloud:pubsub-group-kafka-connector:1.3.3",
         "com.google.pubsub.kafka.sink.CloudPubSubSinkConnector",
         {"topics": "{topic}", "cps.project": "p", "cps.topic": "t"},
     ),
     Maker(
-        "com.google.cloud:pubsub-group-kafka-connector:1.3.2",
+        "com.google.cloud:pubsub-group-kafka-connector:1.3.3",
         "com.google.pubsub.kafka.source.CloudPubSubSourceConnector",
         {"kafka.topic": "{topic}", "cps.project": "p", "cps.subscription": "s"},
     ),

