@@ -40,6 +40,7 @@ _OF_LISTENERS = {"ssl.client.auth"}  # and the stores' keys
 _SAMPLES = {
     "security.protocol": "SSL",
     "client.dns.lookup": "use_all_dns_ips",
+    "metadata.recovery.strategy": "none",
 }
 _SPECIAL = {
     "connector.client.config.override.policy": (HONOURED, "All, None, Principal, Allowlist or a Java class"),
