@@ -57,6 +57,8 @@ def started(group: WorkerGroup, count: int = PIPELINES) -> Pipelines:
         lambda: {group.worker_of(name) for name in pipelines.names} == set(group.workers), 30, "units on all workers"
     )
     group.wait_running(pipelines.names)
+    written = [pipeline.out for pipeline in pipelines.all]
+    wait_until(lambda: all(out.exists() and out.stat().st_size for out in written), 30, "records of all sources")
     return pipelines
 
 
