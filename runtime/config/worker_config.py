@@ -133,7 +133,7 @@ _PASSED_ON = (
     "producer.", "consumer.", "admin.", "spark.", "key.converter.", "value.converter.", "header.converter.", "ssl.",
     "sasl.", "security.", "headrace.", "client.", "config.providers.", "listeners.https.", "config.storage.",
     "offset.storage.", "status.storage.", "retry.", "reconnect.", "request.", "socket.", "metadata.", "connections.",
-    "receive.", "send.",
+    "receive.", "send.", "bootstrap.resolve.",
 )  # fmt: skip
 _SYNC = "a worker that has not read the config topic up to the leader's offset retries until it has"
 _JAVA_METRICS = "it configures Java's metrics"

@@ -56,10 +56,9 @@ def ensure_topics(
 def _to_create_by_hand(specs: Sequence[TopicSpec]) -> str:
     """All of them, so that they can be created at once."""
     named = ", ".join(f"{spec.topic} ({spec.prefix}.topic, {_partitions(spec)})" for spec in specs)
-    topics = "topic" if len(specs) == 1 else "topics"
     return (
-        f"{topics} {named} missing, and internal.topics.automatic.creation.enable=false: create by hand with "
-        "cleanup.policy=compact, or set the property to true"
+        f"missing topics: {named}. Create them by hand with cleanup.policy=compact, or set "
+        "internal.topics.automatic.creation.enable=true"
     )
 
 

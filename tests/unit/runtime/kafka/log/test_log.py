@@ -149,10 +149,9 @@ async def test_missing_topics_that_the_worker_may_not_create_are_named(broker: K
         await logs.start()
     await logs.close()
     assert str(e.value) == (
-        f"topics {prefix}-config (config.storage.topic, 1 partition), {prefix}-offset (offset.storage.topic, 25 "
-        f"partitions), {prefix}-status (status.storage.topic, any number of partitions) missing, and "
-        "internal.topics.automatic.creation.enable=false: create by hand with cleanup.policy=compact, or set the "
-        "property to true"
+        f"missing topics: {prefix}-config (config.storage.topic, 1 partition), {prefix}-offset (offset.storage.topic, "
+        f"25 partitions), {prefix}-status (status.storage.topic, any number of partitions). Create them "
+        "by hand with cleanup.policy=compact, or set internal.topics.automatic.creation.enable=true"
     )
     listed = AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=10).topics
     assert not [topic for topic in listed if topic.startswith(prefix)]
