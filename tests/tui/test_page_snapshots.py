@@ -64,5 +64,6 @@ async def test_pages(size: tuple[int, int], recording: Path) -> None:
         await seen.press("g", "enter", *"new", "enter", "down", "enter", *"orders", "enter", "ctrl+s")
         await seen.until(lambda: isinstance(seen.app.screen, ReviewScreen))
         await same(seen, "wizard-review")
+        await seen.until(lambda: isinstance(seen.app.screen, ReviewScreen) and seen.app.screen.armed)
         await seen.press("y")
         await seen.sees("create refused: a recording is read-only")

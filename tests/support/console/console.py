@@ -15,7 +15,7 @@ from tui.app import HeadraceApp
 from tui.cluster.snapshot import Diff
 from tui.contexts.profiles import Profile
 from tui.model import Connector
-from tui.screens.base.dialog import Dialog
+from tui.screens.base.pop_up import Question
 from tui.screens.home import Home
 
 NO_CLUSTER = "http://127.0.0.1:1"  # no worker listens here
@@ -53,9 +53,9 @@ class Console:
 
     async def confirm(self, *keys: str) -> None:
         """Waits until a dialog is shown and accepts keys, then presses the keys."""
-        await self.until(lambda: isinstance(self.app.screen, Dialog) and self.app.screen.armed, "a dialog")
+        await self.until(lambda: isinstance(self.app.screen, Question) and self.app.screen.armed, "a dialog")
         await self.press(*keys)
-        await self.until(lambda: not isinstance(self.app.screen, Dialog), "the dialog to close")
+        await self.until(lambda: not isinstance(self.app.screen, Question), "the dialog to close")
 
     async def go(self, name: str) -> None:
         await self.until(lambda: self.home.is_started and name in self.home.connector_list.keys, name)

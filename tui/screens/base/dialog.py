@@ -11,8 +11,7 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Button, Input, Label, Static
 
-from tui.screens.base import program
-from tui.screens.base.pop_up import PopUp
+from tui.screens.base.pop_up import Question
 from tui.widgets.bars import LEAST_HEIGHT
 from tui.widgets.field import TextField
 from tui.widgets.in_order import forward, forward_queued, run_screen_binding
@@ -44,7 +43,7 @@ class Answer(Button):
         forward_queued(self)
 
 
-class Dialog(PopUp[bool]):
+class Dialog(Question[bool]):
     """Returns True if confirmed. With `name`, that text has to be typed to confirm; of a long name, its start or its
     length suffices. `option` can be switched on, which `has_option` tells. With `why`, a reason can be given
     or edited; `why` holds it afterwards."""
@@ -93,7 +92,6 @@ class Dialog(PopUp[bool]):
         self.title_text, self.body, self.yes, self.wanted = title, body, yes, name
         self.asks_why, self.why = why is not None, why or ""
         self.option, self.has_option = option, False
-        self.armed = False
         self._entered_early = False  # the name was confirmed by Enter before keys are accepted
 
     def contents(self) -> ComposeResult:
@@ -117,7 +115,6 @@ class Dialog(PopUp[bool]):
         self.query_one("#no").focus()
         if self.wanted:
             self.query_one("#yes", Button).disabled = True
-        self.set_timer(program.of(self).question_delay, self.arm)
 
     def on_resize(self) -> None:
         self.set_class(self.app.size.height < LEAST_HEIGHT, "-low")
@@ -132,9 +129,7 @@ class Dialog(PopUp[bool]):
         pager.styles.max_height = max(LEAST_BODY, room)
 
     def arm(self) -> None:
-        """Accepts keys from now on: the question has been visible long enough to be read."""
-        self.armed = True
-        self.refresh_bindings()
+        super().arm()
         self.call_after_refresh(self._limit_body)
         if self._entered_early:
             self.entered_name()

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from tui.screens.base import program
 from tui.screens.base.navigation import ScreenStarted
 from tui.widgets.bars import KeyBar
 
@@ -43,3 +44,16 @@ class PopUp(ModalScreen[Returned]):
 
     def action_close(self) -> None:
         self.dismiss(None)
+
+
+class Question(PopUp[Returned]):
+    """A pop-up that is `armed` once it has been visible long enough to be read: keys typed before do not confirm."""
+
+    armed = False
+
+    def on_mount(self) -> None:
+        self.set_timer(program.of(self).question_delay, self.arm)
+
+    def arm(self) -> None:
+        self.armed = True
+        self.refresh_bindings()

@@ -16,9 +16,8 @@ from tui.config.new_connector import STATES, NewConnector, offsets_message
 from tui.config.secrets import MASK, hides
 from tui.contexts import policy
 from tui.errors import HeadraceError
-from tui.screens.base import program
 from tui.screens.base.pane import Note
-from tui.screens.base.pop_up import PopUp
+from tui.screens.base.pop_up import Question
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.jsontext import JsonArea, coloured
 from tui.widgets.pager import Pager
@@ -32,7 +31,7 @@ EFFECT = {
 EXAMPLE = '[{"partition": {}, "offset": {}}]'
 
 
-class ReviewScreen(PopUp[str]):
+class ReviewScreen(Question[str]):
     """Returns the name of the created connector, or an empty text."""
 
     DEFAULT_CSS = """
@@ -53,7 +52,6 @@ class ReviewScreen(PopUp[str]):
         super().__init__(classes="-danger" if services.profile.production else "")
         self.services, self.new, self.passwords = services, new, passwords
         self._busy = False
-        self._armed = False  # y counts only after the question has been visible
 
     def contents(self) -> ComposeResult:
         where = f" on {self.services.profile.label}" if self.services.profile.production else ""
@@ -65,13 +63,9 @@ class ReviewScreen(PopUp[str]):
 
     def on_mount(self) -> None:
         self.query_one(Pager).focus()
-        self.set_timer(program.of(self).question_delay, self._arm)
         if self.new.offsets:
             self._open_offsets()
         self.draw()
-
-    def _arm(self) -> None:
-        self._armed = True
 
     def draw(self) -> None:
         state = self.new.state
@@ -123,7 +117,7 @@ class ReviewScreen(PopUp[str]):
             self.dismiss("")
 
     def action_agree(self) -> None:
-        if self._armed:
+        if self.armed:
             self.action_create()
 
     def action_create(self) -> None:

@@ -21,8 +21,7 @@ from tui.offsets.pending_changes import ChangeStep, PendingChange
 from tui.offsets.plan import OffsetsNotApplied
 from tui.offsets.recovery import Recovered, Recovery
 from tui.offsets.retry import is_outage
-from tui.screens.base import program
-from tui.screens.base.pop_up import PopUp
+from tui.screens.base.pop_up import Question
 from tui.screens.offsets import wording
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.pager import Pager
@@ -37,7 +36,7 @@ PROGRESS = {
 }
 
 
-class InterruptedDialog(PopUp[str]):
+class InterruptedDialog(Question[str]):
     """Returns `finish`, `back`, `forget`, or an empty text for later."""
 
     DEFAULT_CSS = """
@@ -54,7 +53,7 @@ class InterruptedDialog(PopUp[str]):
 
     def __init__(self, intent: PendingChange) -> None:
         super().__init__()
-        self.intent, self.armed = intent, False
+        self.intent = intent
 
     def contents(self) -> ComposeResult:
         yield Label(Content(visible(f"a change of {self.intent.plan.name} was interrupted")), id="title")
@@ -62,12 +61,6 @@ class InterruptedDialog(PopUp[str]):
 
     def on_mount(self) -> None:
         self.query_one(Pager).focus()
-        self.set_timer(program.of(self).question_delay, self.arm)
-
-    def arm(self) -> None:
-        """Accepts keys from now on: the question has been visible long enough to be read."""
-        self.armed = True
-        self.refresh_bindings()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "choose" or self.armed
