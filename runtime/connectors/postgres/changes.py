@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from runtime.api.data.record import ErrantSourceRecord, SourceRecord
 from runtime.api.errors import ConnectError, DataError
 from runtime.api.task import Offset
 from runtime.connectors.postgres.definition import CdcSettings
-from runtime.connectors.postgres.events import NEW_KEY, OLD_KEY, ChangeEvents, TransactionOrigin, key_header
+from runtime.connectors.postgres.events import NEW_KEY, OLD_KEY, ChangeEvents, TransactionSource, key_header
 from runtime.connectors.postgres.offsets import COMMIT, EVENT, LSN, MICROS, XID, LogPosition, with_progress
 from runtime.connectors.postgres.tables import RowReader
-from runtime.connectors.postgres.wire.pgoutput import Begin, Change, Commit, Relation, Truncate, decode
+from runtime.connectors.postgres.wire.pgoutput import Begin, Change, Commit, Origin, Relation, Truncate, decode
 from runtime.connectors.postgres.wire.replication import Data
 
 _PER_CHANGE = 4  # numbers of a change: delete, tombstone and create of a row whose key was changed
@@ -33,7 +34,7 @@ class ChangeReplay:
         """Behind the last transaction of which everything was returned; the transaction of the resumed position until
         then."""
         self._open: Begin | None = None
-        self._origin = TransactionOrigin(0, 0, None)
+        self._source = TransactionSource(0, 0, None)
         self._before: int | None = position.commit or None
         self._records: list[SourceRecord] = []
         self._skipped_to: tuple[int, int] | None = None
@@ -69,6 +70,8 @@ class ChangeReplay:
                 self._change(message, reader, data.lsn)
         elif isinstance(message, Begin):
             self._begin(message, data.lsn)
+        elif isinstance(message, Origin):
+            self._source = replace(self._source, origin=message)
         elif isinstance(message, Commit):
             self._commit(message)
             return True
@@ -88,7 +91,7 @@ class ChangeReplay:
 
     def _begin(self, begin: Begin, lsn: int) -> None:
         self._open, self._began_at = begin, lsn
-        self._origin = TransactionOrigin(begin.xid, begin.micros, self._before)
+        self._source = TransactionSource(begin.xid, begin.micros, self._before)
         resumed = self._resumed
         self._skipped_to = resumed.last if begin.lsn == resumed.commit else None
         self._progress = self._needed(begin.lsn)
@@ -187,7 +190,7 @@ class ChangeReplay:
     def _event_of(self, reader: RowReader, op: str, key: Any, before: Any, after: Any, lsn: int, event: int,
                   headers: Any = None) -> None:  # fmt: skip
         transaction = self._transaction(reader, lsn) if self._settings.transactions else None
-        source = self._events.source(reader, self._origin, lsn)
+        source = self._events.source(reader, self._source, lsn)
         offset = self._offset(lsn, event)
         self._add(self._events.record(reader, op, key, before, after, source, offset, transaction, headers), lsn, event)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.data.record import Headers, SourceRecord
@@ -19,18 +20,21 @@ from runtime.connectors.postgres.envelope import (
 )
 from runtime.connectors.postgres.offsets import partition_of
 from runtime.connectors.postgres.tables import RowReader
+from runtime.connectors.postgres.wire.pgoutput import Origin
 
 OLD_KEY, NEW_KEY = "__debezium.oldkey", "__debezium.newkey"
 
 
-class TransactionOrigin:
+@dataclass(frozen=True, slots=True)
+class TransactionSource:
     """The fields of `source` that the changes of a transaction share. `micros` is the time of its commit, in
-    microseconds since 1970; `before` is the position behind the transaction that was committed last, or None."""
+    microseconds since 1970; `before` is the position behind the transaction that was committed last, or None. `origin`
+    is set if the server has replicated the transaction from another one."""
 
-    __slots__ = ("before", "micros", "xid")
-
-    def __init__(self, xid: int, micros: int, before: int | None) -> None:
-        self.xid, self.micros, self.before = xid, micros, before
+    xid: int
+    micros: int
+    before: int | None
+    origin: Origin | None = None
 
 
 class ChangeEvents:
@@ -45,9 +49,11 @@ class ChangeEvents:
         self._tombstones = settings.tombstones
         self._transaction_topic = f"{settings.prefix}.transaction"
 
-    def source(self, table: RowReader, origin: TransactionOrigin, lsn: int, snapshot: str = "false") -> dict[str, Any]:
+    def source(
+        self, table: RowReader, transaction: TransactionSource, lsn: int, snapshot: str = "false"
+    ) -> dict[str, Any]:
         """The value of `source`."""
-        before, micros = origin.before, origin.micros
+        before, micros, origin = transaction.before, transaction.micros, transaction.origin
         sequence = f'[null,"{lsn}"]' if before is None else f'["{before}","{lsn}"]'
         return {
             **self._fixed,
@@ -59,9 +65,11 @@ class ChangeEvents:
             "ts_ns": micros * 1000,
             "schema": table.schema,
             "table": table.name,
-            "txId": origin.xid,
+            "txId": transaction.xid,
             "lsn": lsn,
             "xmin": None,
+            "origin": None if origin is None else origin.name,
+            "origin_lsn": None if origin is None else origin.lsn,
         }
 
     def record(

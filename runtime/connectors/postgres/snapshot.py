@@ -17,7 +17,7 @@ from runtime.api.errors import DataError, RetriableError
 from runtime.connectors.postgres import catalog
 from runtime.connectors.postgres.catalog import CatalogTable, quoted, quoted_names
 from runtime.connectors.postgres.definition import CdcSettings
-from runtime.connectors.postgres.events import ChangeEvents, TransactionOrigin
+from runtime.connectors.postgres.events import ChangeEvents, TransactionSource
 from runtime.connectors.postgres.offsets import LogPosition
 from runtime.connectors.postgres.readers import TableReaders
 from runtime.connectors.postgres.session import Session
@@ -83,14 +83,14 @@ class Snapshot:
         if self.progress.views:
             _log.warning("The snapshot was interrupted: the tables that are left are read as they are now")
         self.progress = self.progress.with_view(View(xids, parse_lsn(lsn)))
-        origin = TransactionOrigin(int(xids.split(":")[1]) % (1 << 32), time.time_ns() // 1000, None)
+        source = TransactionSource(int(xids.split(":")[1]) % (1 << 32), time.time_ns() // 1000, None)
         tables = [table for name in names if (table := self._session.table(*name)) is not None]
         _log.info("Reading %d tables as of %s", len(tables), lsn)
         for number, table in enumerate(tables):
             reader = self._readers.of_catalog(table)
             marks = (number == 0, number == len(tables) - 1)
             rows = self._rows(connection, table)
-            yield from _TableRows(self, reader, origin, parse_lsn(lsn), marks).batches(rows, self._settings.batch)
+            yield from _TableRows(self, reader, source, parse_lsn(lsn), marks).batches(rows, self._settings.batch)
         self.progress = self.progress.completed()
         _log.info("The snapshot is complete")
 
@@ -111,14 +111,14 @@ class Snapshot:
             for line in copy:
                 yield copied_row(bytes(line))
 
-    def event(self, reader: RowReader, row: Row, origin: TransactionOrigin, lsn: int, mark: str) -> SourceRecord:
+    def event(self, reader: RowReader, row: Row, shared: TransactionSource, lsn: int, mark: str) -> SourceRecord:
         """The record of a row."""
         offset = self.position().offset()
         try:
             value = reader.row(row)
         except DataError as error:
             return ErrantSourceRecord(self._events.partition, offset, error)
-        source = self._events.source(reader, origin, lsn, mark)
+        source = self._events.source(reader, shared, lsn, mark)
         return self._events.record(reader, "r", reader.key(value), None, value, source, offset)
 
     def has_read(self, table: str) -> None:
@@ -130,10 +130,10 @@ class _TableRows:
     """The rows of a table, of which the last one completes it."""
 
     def __init__(
-        self, snapshot: Snapshot, reader: RowReader, origin: TransactionOrigin, lsn: int, marks: tuple[bool, bool]
+        self, snapshot: Snapshot, reader: RowReader, source: TransactionSource, lsn: int, marks: tuple[bool, bool]
     ) -> None:
         """`marks`: whether this is the first and the last table."""
-        self._snapshot, self._reader, self._origin, self._lsn = snapshot, reader, origin, lsn
+        self._snapshot, self._reader, self._source, self._lsn = snapshot, reader, source, lsn
         self._is_first, self._is_last = marks
 
     def batches(self, rows: Iterator[Row], size: int) -> Iterator[list[SourceRecord]]:
@@ -146,7 +146,7 @@ class _TableRows:
             if kept is None:
                 self._snapshot.has_read(self._reader.text)
             mark = self._mark(number == 1, kept is None)
-            batch.append(self._snapshot.event(self._reader, row, self._origin, self._lsn, mark))
+            batch.append(self._snapshot.event(self._reader, row, self._source, self._lsn, mark))
             if len(batch) >= size or time.monotonic() > until:
                 yield batch
                 batch, until = [], time.monotonic() + _PAUSE

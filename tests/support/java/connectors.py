@@ -9,8 +9,8 @@ from runtime.java.install.installer import install
 from runtime.system.cache import cache_folder
 from runtime.system.locks import exclusive
 
-DEBEZIUM_POSTGRES = "io.debezium:debezium-connector-postgres:3.2.0.Final:plugin@tar.gz"
-DEBEZIUM_JDBC = "io.debezium:debezium-connector-jdbc:3.2.0.Final:plugin@tar.gz"
+DEBEZIUM_POSTGRES = "io.debezium:debezium-connector-postgres:3.6.1.Final:plugin@tar.gz"
+DEBEZIUM_JDBC = "io.debezium:debezium-connector-jdbc:3.6.0.Final:plugin@tar.gz"
 DEBEZIUM_MYSQL = "io.debezium:debezium-connector-mysql:3.2.0.Final:plugin@tar.gz"
 DEBEZIUM_SQL_SERVER = "io.debezium:debezium-connector-sqlserver:3.2.0.Final:plugin@tar.gz"
 DEBEZIUM_MONGO = "io.debezium:debezium-connector-mongodb:3.2.0.Final:plugin@tar.gz"

@@ -51,4 +51,9 @@ DELETE FROM toast2;
 UPDATE toast3 SET small = 2;
 CREATE TABLE later (id int PRIMARY KEY, v text NOT NULL);
 INSERT INTO later VALUES (1, 'new table');
+DO $$ BEGIN PERFORM pg_replication_origin_create('east'); EXCEPTION WHEN unique_violation THEN NULL; END $$;
+DO $$ BEGIN LOOP BEGIN PERFORM pg_replication_origin_session_setup('east'); EXIT; EXCEPTION WHEN object_in_use THEN
+PERFORM pg_sleep(0.05); END; END LOOP; END $$; SELECT pg_replication_origin_xact_setup('0/1A2B3C', now()); INSERT INTO
+later VALUES (2, 'replicated from another server');
+INSERT INTO later VALUES (3, 'by this server');
 INSERT INTO zlast VALUES (2, 'streamdone');

@@ -30,6 +30,7 @@ _EPOCH_MICROS = 946_684_800_000_000  # PostgreSQL counts from 2000-01-01
 _BEGIN, _COMMIT, _COLUMN = struct.Struct("!qqI"), struct.Struct("!Bqqq"), struct.Struct("!Ii")
 _SHORT, _INT = struct.Struct("!H"), struct.Struct("!I")
 _RELATION = struct.Struct("!I")
+_ORIGIN = struct.Struct("!q")
 _TRUNCATE = struct.Struct("!IB")
 
 
@@ -41,6 +42,14 @@ class Begin:
     lsn: int
     micros: int
     xid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The server from which the open transaction was replicated, and the position of its commit there."""
+
+    lsn: int
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +102,11 @@ class Truncate:
     relations: tuple[int, ...]
 
 
-Message = Begin | Commit | Relation | Change | Truncate
+Message = Begin | Origin | Commit | Relation | Change | Truncate
 
 
 def decode(data: bytes | memoryview) -> Message | None:
-    """The message of these bytes; None for one that has no consequence here: type, origin, or a message of
+    """The message of these bytes; None for one that has no consequence here: a type, or a message of
     pg_logical_emit_message(). ConnectError for bytes that are no message of version 1."""
     kind = data[0]
     try:
@@ -111,6 +120,8 @@ def decode(data: bytes | memoryview) -> Message | None:
         if kind == 0x42:  # B
             lsn, micros, xid = _BEGIN.unpack_from(data, 1)
             return Begin(lsn, micros + _EPOCH_MICROS, xid)
+        if kind == 0x4F:  # O
+            return Origin(_ORIGIN.unpack_from(data, 1)[0], _text(bytes(data), 9)[0])
         if kind == 0x43:  # C
             _, lsn, end, micros = _COMMIT.unpack_from(data, 1)
             return Commit(lsn, end, micros + _EPOCH_MICROS)
@@ -121,7 +132,7 @@ def decode(data: bytes | memoryview) -> Message | None:
             return Truncate(struct.unpack_from(f"!{count}I", data, 6))
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise ConnectError(f"PostgreSQL has sent an incomplete message of type {chr(kind)}: {error}") from None
-    if kind in b"YOM":
+    if kind in b"YM":
         return None
     raise ConnectError(f"PostgreSQL has sent a message of the unknown type {chr(kind)!r}")
 
