@@ -22,8 +22,8 @@ from tests.support.java.sources.edge_cases import edge_case_jar
 from tests.support.workers import java_worker
 
 _CONNECTORS = (
-    "io.debezium:debezium-connector-postgres:3.2.0.Final:plugin@tar.gz",
-    "io.debezium:debezium-connector-jdbc:3.2.0.Final:plugin@tar.gz",
+    "io.debezium:debezium-connector-postgres:3.6.1.Final:plugin@tar.gz",
+    "io.debezium:debezium-connector-jdbc:3.6.0.Final:plugin@tar.gz",
     "org.apache.kafka:connect-file:4.3.0",
     "org.apache.kafka:connect-mirror:4.3.0",
     "org.mongodb.kafka:mongo-kafka-connect:1.13.0",
