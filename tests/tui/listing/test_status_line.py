@@ -162,6 +162,21 @@ async def test_a_read_only_cluster_offers_no_changes() -> None:
         await seen.sees("a recording is read-only")
 
 
+async def test_a_refusal_remains_until_another_connector_is_shown() -> None:
+    """Also when the page beside the list shows the connector only after its key was refused."""
+    async with recorded(200, 24) as seen:
+        await seen.until(lambda: seen.home.services and seen.home.connector_list.keys, "the list")
+        await seen.go("orders-log")
+        await seen.until(lambda: seen.home.view.name_shown == "orders-log")
+        seen.home.connector_list.go("stock")
+        seen.home.is_refused("stop")
+        await seen.until(lambda: seen.home.view.name_shown == "stock")
+        await seen.sees("a recording is read-only")
+        await seen.go("orders-log")
+        await seen.until(lambda: seen.home.view.name_shown == "orders-log")
+        assert "read-only" not in seen.home.status.text
+
+
 async def test_results_wait_until_the_prompt_is_closed() -> None:
     async with recorded(80, 24) as seen:
         await seen.until(lambda: seen.home.services and seen.home.connector_list.keys, "the list")

@@ -61,6 +61,7 @@ class HomeBase(Screen[None]):
         self._pane_closed = False  # by the user; otherwise the page is beside the list where there is room
         self._following: Timer | None = None  # until the page beside the list shows the connector under the cursor
         self.status = StatusText()
+        self._refused_for = ""  # the connector for which a key was refused last
         self._bindings_state: tuple[object, ...] = ()
 
     @property
@@ -130,6 +131,8 @@ class HomeBase(Screen[None]):
     def report(self, text: str, kind: str = "info", subject: str = "") -> None:
         """Shows a text in the status line. `kind` is info, good, warn, bad or busy; `subject` as in StatusText."""
         self.status = StatusText(text, kind if text else "", time.monotonic(), subject)
+        if subject == REFUSAL:
+            self._refused_for = target.name if (target := self.target()) else ""
         self.query_one(StatusBar).report(text, kind)
 
     def clear_report(self, text: str) -> None:
@@ -223,7 +226,7 @@ class HomeBase(Screen[None]):
         """Shows a connector on the page, without opening the page."""
         if self.is_detail and self.status.subject not in ("", LINK, REFUSAL, name):
             self.report("")
-        if name != self.view.name_shown:
+        if name not in (self.view.name_shown, self._refused_for):
             self.leave()
         self.view.show(name, self.snapshot.connectors.get(name), self.is_stale)
 
