@@ -20,9 +20,9 @@ Partition = dict[str, Any] | None
 Offset = dict[str, Any] | None
 
 
-# Means the same as a tombstone to Connect's workers. Compaction removes a tombstone after delete.retention.ms, but not the
-# last record of its key in another Kafka partition, where the key was before partitions were added: an offset that was
-# reset would return.
+# Means the same as a tombstone to Connect's workers. Compaction removes a tombstone after delete.retention.ms, but not
+# the last record of its key in another Kafka partition, where the key was before partitions were added: an offset that
+# was reset would return.
 _KEPT_RESET = b"null"
 
 
