@@ -56,7 +56,7 @@ class PartitionAssignment:
         self._paused = self._held = False
         self._finished = self._committing = False
         self._member = ""
-        self._topic_ids, self._next_ids = TopicIds(slot_topic_ids.asker(spec.consumer)), 0.0
+        self._topic_ids, self._next_ids = TopicIds(slot_topic_ids.asker(spec.consumer, task.commits_late)), 0.0
         cooperative = "cooperative" in str(spec.consumer.get("partition.assignment.strategy", ""))
         self._reset = Reset.of(spec.consumer)
         self._incremental = cooperative or spec.consumer.get("group.protocol") == "consumer"  # KIP-429, KIP-848

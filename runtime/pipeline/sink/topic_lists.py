@@ -74,9 +74,10 @@ class TopicIdRequests:
         self._lock = threading.Lock()
         self._clients: dict[str, KeptAdmin] = {}
 
-    def asker(self, settings: Mapping[str, Any]) -> Ask:
-        """A function that requests ids with the settings of a client."""
-        return lambda topics: self._request(settings, topics)
+    def asker(self, settings: Mapping[str, Any], patient: bool) -> Ask:
+        """A function that requests ids with the settings of a client. `patient`: the task cannot work without them."""
+        timeout = _TIMEOUT if patient else _SHORT_TIMEOUT
+        return lambda topics: self._request(settings, topics, timeout)
 
     def ids(self, settings: Mapping[str, Any], topics: Collection[str]) -> dict[str, str | None] | None:
         """The ids of those of the topics that are known, None for one that does not exist; None if the cluster does not
@@ -88,8 +89,8 @@ class TopicIdRequests:
         known = {topic: response for topic, response in responses.items() if isinstance(response, str)}
         return {**known, **{topic: None for topic, name in names.items() if name == "UNKNOWN_TOPIC_OR_PART"}}
 
-    def _request(self, settings: Mapping[str, Any], topics: Collection[str]) -> Mapping[str, str]:
-        responses = self._describe(settings, topics, _TIMEOUT).items()
+    def _request(self, settings: Mapping[str, Any], topics: Collection[str], timeout: float) -> Mapping[str, str]:
+        responses = self._describe(settings, topics, timeout).items()
         return {topic: response for topic, response in responses if isinstance(response, str)}
 
     def _describe(
