@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,6 @@ from runtime.pipeline.task.control import StoppedError
 if TYPE_CHECKING:
     from runtime.kafka.clients.client_log import ClientLog
     from runtime.pipeline.task.control import TaskControl
-
-_log = logging.getLogger(__name__)
 
 _SILENCE = 3.0  # seconds without a response until the task is reported as UNASSIGNED
 
@@ -49,5 +46,4 @@ class BrokerWait:
             "the task tries again until one does. If the brokers have other addresses now, change bootstrap.servers of "
             f"the worker, or {self._client}.override.bootstrap.servers of the connector"
         )
-        _log.warning("%s", reason)
         self._unassigned(reason)
