@@ -78,6 +78,11 @@ def with_topic(error: KafkaError, topic: str | None) -> KafkaError:
                 f"message.timestamp.before.max.ms or message.timestamp.after.max.ms of topic {topic} does not allow "
                 "the timestamp"
             )
+        case "_MSG_TIMED_OUT":
+            refusal = (
+                f"topic {topic} has not confirmed a record within delivery.timeout.ms. Check that its partitions have "
+                "a leader, or raise producer.override.delivery.timeout.ms of the connector"
+            )
         case _:
             return error
     return type(error)(error.code(), f"{error.str()}: {refusal}")

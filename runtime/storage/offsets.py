@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from runtime.api.errors import ConnectError
@@ -20,6 +20,12 @@ Partition = dict[str, Any] | None
 Offset = dict[str, Any] | None
 
 
+# Means the same as a tombstone to Connect's workers. Compaction removes a tombstone after delete.retention.ms, but not
+# the last record of its key in another Kafka partition, where the key was before partitions were added: an offset that
+# was reset would return.
+_KEPT_RESET = b"null"
+
+
 @dataclass(frozen=True, slots=True)
 class _Stored:
     """The latest record of a key."""
@@ -29,6 +35,7 @@ class _Stored:
     offset: Offset  # None: reset
     age: tuple[int, int]  # timestamp and offset, since spellings of a partition may be in different Kafka partitions
     kafka_partition: int
+    moved: bool = False  # an older record of the key is in another Kafka partition
 
     def precedes(self, age: tuple[int, int], kafka_partition: int) -> bool:
         """Whether a record of the key is not older: keys move when partitions are added to the topic."""
@@ -86,6 +93,9 @@ class OffsetStore:
         Call read_to_end() first. One key keeps the offset, every other spelling of the partition gets a tombstone."""
         if records := self.changes(name, offsets):
             await self._log.write_acknowledged(records, writer)
+        stored = self._stored.get(name, {})
+        if moved := [key for key, value in records if value is None and key in stored and stored[key].moved]:
+            await self._log.write_acknowledged([(key, _KEPT_RESET) for key in moved], writer)
 
     def changes(self, name: str, offsets: Sequence[tuple[Partition, Offset]]) -> list[Record]:
         """The records with which alter() sets offsets."""
@@ -124,9 +134,13 @@ class OffsetStore:
         if partition is not None and not isinstance(partition, dict):
             raise MalformedRecord("the partition is not a JSON object")
         raw_key, offset, age = record.key or b"", json_object(record.value), (record.timestamp, record.offset)
-        before = self._stored.setdefault(name, {}).get(raw_key)
+        stored = self._stored.setdefault(name, {})
+        before = stored.get(raw_key)
+        moved = before is not None and (before.moved or before.kafka_partition != record.partition)
         if before is None or before.precedes(age, record.partition):
-            self._stored[name][raw_key] = _Stored(raw_key, partition, offset, age, record.partition)
+            stored[raw_key] = _Stored(raw_key, partition, offset, age, record.partition, moved)
+        else:
+            stored[raw_key] = replace(before, moved=moved)
 
     def _spellings(self, name: str) -> dict[str, list[_Stored]]:
         """The latest records of a connector, by partition."""

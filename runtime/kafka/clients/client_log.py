@@ -74,6 +74,8 @@ class ClientLog:
         self._refused: tuple[float, KafkaError] | None = None
         self._refused_since = 0.0
         self._patience = _PATIENCE if patient and LOGIN in self._reaching else 0.0
+        self.last = ""
+        """The last error of a connection."""
         self.refusal: KafkaError | None = None
         """Why the client can reach no broker: the credentials or a certificate were refused. Java's clients give up
         then; this client tries the same again without end."""
@@ -82,6 +84,8 @@ class ClientLog:
         if (suppressed := self._throttle.allow(self._client, error.name())) is not None:
             more = f" (and {suppressed} more like this)" if suppressed else ""
             _log.warning("The %s retries: %s%s", self._client, error.str(), more)
+        if error.name() != "_ALL_BROKERS_DOWN":
+            self.last = error.str()
         now = self._clock()
         if _is_refusal(error):
             if self._refused is None or now - self._refused[0] >= _RECENT:

@@ -30,14 +30,28 @@ if TYPE_CHECKING:
 _TIMEOUT = 1.0  # seconds for each connection
 
 
-def connect(producer: Any, topic: str) -> None:
-    """Wait for the producer's connections to a bootstrap server and to the broker behind it. Without them librdkafka
-    repeats its first request only after half a second. `topic` is any topic that may be described. Blocks."""
+def connect(producer: Any, topic: str) -> bool:
+    """Wait for the producer's connections to a bootstrap server and to the broker behind it; False if none responds.
+    Without them librdkafka repeats its first request only after half a second. `topic` is any topic that may be
+    described. Blocks."""
     from confluent_kafka import KafkaException
 
     with contextlib.suppress(KafkaException):  # the next request fails for the same reason
         for _ in range(2):
             producer.list_topics(topic, timeout=_TIMEOUT)
+        return True
+    return False
+
+
+def responds(settings: Mapping[str, Any], topic: str) -> bool:
+    """Whether a bootstrap server responds to a client with these settings. `topic` is one that may be described, or
+    that does not exist. Blocks."""
+    from confluent_kafka import KafkaException
+
+    with contextlib.suppress(KafkaException), admin_client(settings) as admin:
+        admin.list_topics(topic, timeout=_TIMEOUT)
+        return True
+    return False
 
 
 def missing_right(error: KafkaError) -> str:

@@ -181,7 +181,7 @@ class TopicLogs:
                     ends[topic, partition] = max(offset + 1, ends.get((topic, partition), 0))
                 await self._reached(ends)
         except TimeoutError as e:
-            raise self._not_written(topic, e) from None
+            raise self._not_confirmed(topic, e) from None
 
     async def _write_acknowledged(
         self, topic: str, records: Sequence[Record], writer: TransactionalWriter | None
@@ -191,7 +191,7 @@ class TopicLogs:
             async with asyncio.timeout(self._timeout):
                 written = await self._acknowledged(topic, records, writer)
         except TimeoutError as e:
-            raise self._not_written(topic, e) from None
+            raise self._not_confirmed(topic, e) from None
         placed = zip(records, written, strict=True)
         self._apply_directly(topic, [LogRecord(key, value, p, offset, now) for (key, value), (p, offset) in placed])
 
@@ -229,8 +229,8 @@ class TopicLogs:
             finally:
                 del self._waiters[waiter]
 
-    def _not_written(self, topic: str, cause: BaseException) -> BrokerUnavailable:
-        return self._unavailable(f"a change was not written to topic {topic}", cause)
+    def _not_confirmed(self, topic: str, cause: BaseException) -> BrokerUnavailable:
+        return self._unavailable(f"a change for topic {topic} is not confirmed, and may still be written", cause)
 
     def _unavailable(self, what: str, cause: BaseException) -> BrokerUnavailable:
         self._suspect()

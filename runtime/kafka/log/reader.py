@@ -15,6 +15,7 @@ from runtime.kafka.clients.refusals import explain
 from runtime.kafka.denials import denial, is_denial
 from runtime.kafka.errors import BrokerUnavailable, EndpointUnavailable, KafkaProblem, RightMissing
 from runtime.kafka.log.clients import LogClients
+from runtime.kafka.log.policy_watch import PolicyWatch
 from runtime.kafka.log.topic_watch import CHECK_INTERVAL, TopicWatch
 from runtime.kafka.log.topics import TopicSpec, ensure_topics
 
@@ -207,11 +208,13 @@ class Reader:
             open_clients.admin_client(self._settings) as admin,
         ):
             watch = TopicWatch(admin, self._settings, self._specs, every=self._watch_every)
+            policies = PolicyWatch(admin, self._specs)
             self._assign(consumer)
             while not self._closing.is_set() and used == self._certificates():
                 self._step(consumer)
                 open_clients.log_in_again(admin)
                 self._watch(watch)
+                policies.check()
                 if self._suspect.is_set():
                     self._probe(consumer)
 

@@ -73,7 +73,7 @@ class TopicWatch:
     def _refused(self, topic: str, name: str) -> None:
         if name in ("UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID"):
             if topic in self._missing:
-                self.lost = _lost(topic, "no longer exists")
+                self.lost = _lost(topic, "was deleted")
             self._missing.add(topic)  # a broker that has just started may not know all topics yet
             self._next = self._clock() + _RECHECK_DELAY
         elif name == "TOPIC_AUTHORIZATION_FAILED":

@@ -13,6 +13,7 @@ from runtime.kafka.errors import BrokerUnavailable, NotAuthorizedError, RightMis
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 15.0  # seconds for one admin request
+POLICY = "cleanup.policy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def _create(admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec])
             s.topic,
             num_partitions=s.partitions,
             replication_factor=s.replication_factor,
-            config={**s.settings, "cleanup.policy": "compact"},
+            config={**s.settings, POLICY: "compact"},
         )
         for s in specs
     ]
@@ -117,16 +118,30 @@ def _creation_error(settings: Mapping[str, Any], spec: TopicSpec, error: Any) ->
     return StorageTopicError(f"topic {spec.topic} ({spec.prefix}.topic) could not be created: {error.str()}; {remedy}")
 
 
-def _check_policies(admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec]) -> None:
-    from confluent_kafka import KafkaError, KafkaException
+def request_settings(admin: Any, specs: Sequence[TopicSpec]) -> list[tuple[TopicSpec, Future[Any]]]:
+    """Request the settings of topics."""
     from confluent_kafka.admin._config import ConfigResource
     from confluent_kafka.admin._resource import ResourceType
 
     by_resource = {ConfigResource(ResourceType.TOPIC, s.topic): s for s in specs}
-    for resource, future in admin.describe_configs(list(by_resource), request_timeout=_TIMEOUT).items():
-        spec = by_resource[resource]
+    responses = admin.describe_configs(list(by_resource), request_timeout=_TIMEOUT)
+    return [(by_resource[resource], future) for resource, future in responses.items()]
+
+
+def unsuitable_policy(spec: TopicSpec, policy: str) -> str:
+    """The message for a topic that is not compacted."""
+    return (
+        f"topic {spec.topic} ({spec.prefix}.topic) has cleanup.policy={policy}, so Kafka would delete "
+        f"state of this cluster: set cleanup.policy=compact on it, or set {spec.prefix}.topic to another topic"
+    )
+
+
+def _check_policies(admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec]) -> None:
+    from confluent_kafka import KafkaError, KafkaException
+
+    for spec, future in request_settings(admin, specs):
         try:
-            policy = future.result()["cleanup.policy"].value
+            policy = future.result()[POLICY].value
         except KafkaException as e:
             if e.args[0].code() not in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
                 raise BrokerUnavailable(
@@ -136,8 +151,4 @@ def _check_policies(admin: Any, settings: Mapping[str, Any], specs: Sequence[Top
             _log.warning("%s; make sure that the topic is compacted", missing)
             continue
         if policy != "compact":
-            raise StorageTopicError(
-                f"topic {spec.topic} ({spec.prefix}.topic) has cleanup.policy={policy}, so Kafka would delete "
-                "state of this cluster: set cleanup.policy=compact on it, "
-                f"or set {spec.prefix}.topic to another topic"
-            )
+            raise StorageTopicError(unsuitable_policy(spec, policy))

@@ -83,11 +83,12 @@ class Writer:
     def _refusal(self, topic: str, error: Any, size: int) -> KafkaProblem:
         """`size` of the record in bytes. An idempotent producer without WRITE on any topic fails as a whole, and purges
         its records."""
-        if is_denial(error) or (error.name() in _ABANDONED and self._failure is not None and is_denial(self._failure)):
+        reason = self._failure or error if error.name() in _ABANDONED else error
+        if is_denial(reason):
             return not_authorized(self._settings, "WRITE", f"topic {topic}")
         if error.name() == TOO_LARGE:
             return too_large(self._settings, topic, size)
-        return KafkaProblem(f"a record for topic {topic} was refused: {error.str()}")
+        return KafkaProblem(f"a record for topic {topic} was refused: {reason.str()}")
 
     def close(self, timeout: float) -> None:
         """Wait at most `timeout` seconds for pending records. Blocks."""

@@ -38,8 +38,10 @@ _AFTER_FENCING = 5.0  # seconds
 _BY_ANOTHER = ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
 
 # Errors of records that were refused because their producer failed, not because of the records.
+PURGED = ("_PURGE_QUEUE", "_PURGE_INFLIGHT")
+"""Errors of records that were discarded with their transaction or their producer: a consequence, never the reason."""
 _OF_PRODUCER = (
-    "_FATAL", "_FENCED", "_STATE", "_DESTROY", "_PURGE_QUEUE", "_PURGE_INFLIGHT", "_GAPLESS_GUARANTEE",
+    *PURGED, "_FATAL", "_FENCED", "_STATE", "_DESTROY", "_GAPLESS_GUARANTEE",
     "OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID", "INVALID_PRODUCER_EPOCH",
     "INVALID_PRODUCER_ID_MAPPING", "PRODUCER_FENCED",
 )  # fmt: skip
@@ -79,9 +81,9 @@ class SlotProducer:
         self._settings, self._certificates = settings, certificates(settings)
         configured = {**PRODUCER_FIXED, **settings}
         check_resolvable(str(configured["bootstrap.servers"]))
-        self._log = ClientLog("producer", reaching=configured)
+        self.log = ClientLog("producer", reaching=configured)
         # Success is usually reported without a call per record: see acks.py.
-        always = {"delivery.report.only.error": not each_reported, **self._log.settings}
+        always = {"delivery.report.only.error": not each_reported, **self.log.settings}
         if purpose is not Purpose.OFFSETS:
             always |= _UNLIMITED
         if purpose is Purpose.SINGLE_RECORDS:
@@ -89,8 +91,17 @@ class SlotProducer:
         self.client: Any = open_clients.opened(Producer, {**configured, **always}, self)
         self._queue = SendQueue(int(configured["queue.buffering.max.kbytes"]) * 1024, _PARTS if shared else 1)
         self._purpose, self._created = purpose, time.monotonic()
+        self._reached = False
         self.fatal: KafkaError | None = None
         self.produce = self.client.produce
+
+    def responds(self, topic: str) -> bool:
+        """Whether a bootstrap server responds, or has responded since the client was created. `topic`: see
+        open_clients.responds()."""
+        if not self._reached:
+            own = {key: value for key, value in self._settings.items() if not key.startswith("transaction")}
+            self._reached = open_clients.responds({**own, **self.log.settings}, topic)
+        return self._reached
 
     @property
     def outdated(self) -> bool:
@@ -116,8 +127,8 @@ class SlotProducer:
             if not (error := raised_error(e)).fatal():
                 raise
             self._failed(error)
-        if self.fatal is None and self._log.refusal is not None:
-            self._failed(self._log.refusal)
+        if self.fatal is None and self.log.refusal is not None:
+            self._failed(self.log.refusal)
 
     def _failed(self, error: KafkaError) -> None:
         self.fatal = error

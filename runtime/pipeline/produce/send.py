@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from runtime.api.data.columns import ConstantColumn
 from runtime.api.errors import ConnectError
 from runtime.kafka.denials import is_denial, principal, with_topic
+from runtime.model.task_errors import TaskLostError
 from runtime.pipeline.produce.acks import Delivery
 from runtime.pipeline.produce.message_columns import MessageColumns
 from runtime.pipeline.produce.producers import OF_TOPIC, described
@@ -38,6 +39,7 @@ class Skippable(Protocol):
 _FULL_WAIT = 0.05  # seconds between two checks of a full queue
 _MISSING, _MISSING_DELAY = 30.0, 0.5  # seconds for which a topic may be missing, and between two attempts
 _METADATA_TIMEOUT = 1.0  # seconds
+_LOST_TOPIC_WAIT = 1.0  # seconds until a task whose topic was deleted starts again
 _OVERHEAD = 64  # minimum of bytes that the client needs for a message
 
 
@@ -47,6 +49,11 @@ def send_failure(error: KafkaError, settings: Mapping[str, Any]) -> ConnectError
     denied = f" is not granted to {principal(settings)}" if is_denial(error) else ""
     failure.__cause__ = ConnectError(f"{described(error)}{denied}")
     return failure
+
+
+def lost_topic(error: KafkaError) -> TaskLostError:
+    """The exception that ends a source task whose topic was deleted. It starts again, and waits for the topic."""
+    return TaskLostError(f"its topic was deleted: {described(error)}", _LOST_TOPIC_WAIT)
 
 
 def size_of(messages: Sequence[dict[str, Any]], content: int | None = None) -> int:

@@ -18,14 +18,16 @@ from runtime.api.errors import ConnectError
 from runtime.kafka.clients.open_clients import admin_client, connect, missing_right
 from runtime.kafka.clients.raised import raised_error
 from runtime.kafka.denials import denial, is_denial, with_topic
-from runtime.model.task_errors import ClientFailedError
-from runtime.pipeline.produce.producers import Purpose, SlotProducer, described
-from runtime.pipeline.produce.send import send_failure
+from runtime.model.task_errors import ClientFailedError, TaskLostError
+from runtime.pipeline.produce.producers import OF_TOPIC, PURGED, Purpose, SlotProducer, described
+from runtime.pipeline.produce.send import lost_topic, send_failure
 from runtime.pipeline.task.control import StoppedError
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
+    from confluent_kafka.admin._acl import AclOperation
 
+    from runtime.pipeline.task.broker_wait import BrokerWait
     from runtime.pipeline.task.control import TaskControl
 
 _TIMEOUT = 5.0  # seconds
@@ -34,22 +36,36 @@ _TIMEOUT = 5.0  # seconds
 def without_write(settings: Mapping[str, Any], topics: Collection[str]) -> list[str]:
     """Those of the topics that the principal may not write; all of them if Kafka does not respond. `settings` are a
     producer's. Blocks."""
-    from confluent_kafka import KafkaException, TopicCollection
     from confluent_kafka.admin._acl import AclOperation
 
-    denied = []
+    described = _describe(settings, topics)
+    denied = [topic for topic in topics if AclOperation.WRITE not in (described.get(topic) or ())]
+    return sorted(denied or topics)
+
+
+def missing_topics(settings: Mapping[str, Any], topics: Collection[str]) -> list[str]:
+    """Those of the topics that do not exist; none if Kafka does not respond. `settings` are a producer's. Blocks."""
+    described = _describe(settings, topics)
+    return sorted(topic for topic in topics if described.get(topic, ()) is None)
+
+
+def _describe(settings: Mapping[str, Any], topics: Collection[str]) -> dict[str, Collection[AclOperation] | None]:
+    """The operations that are allowed on topics; None for one that does not exist. Without those that the brokers do
+    not describe."""
+    from confluent_kafka import KafkaError, KafkaException, TopicCollection
+
+    described: dict[str, Collection[AclOperation] | None] = {}
     with admin_client({k: v for k, v in settings.items() if not k.startswith("transaction")}) as admin:
         asked = admin.describe_topics(
             TopicCollection(list(topics)), include_authorized_operations=True, request_timeout=_TIMEOUT
         )
         for topic, response in asked.items():
             try:
-                allowed = response.result().authorized_operations or []
-            except KafkaException:  # also without DESCRIBE, which WRITE includes
-                allowed = []
-            if AclOperation.WRITE not in allowed:
-                denied.append(topic)
-    return sorted(denied or topics)
+                described[topic] = response.result().authorized_operations or ()
+            except KafkaException as error:  # also without DESCRIBE, which WRITE includes
+                if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    described[topic] = None
+    return described
 
 
 def transaction_timeout(settings: Mapping[str, Any]) -> float:
@@ -59,6 +75,7 @@ def transaction_timeout(settings: Mapping[str, Any]) -> float:
 
 _log = logging.getLogger(__name__)
 
+_TOPIC_CHECKS = 5.0  # seconds until it is checked whether the topics of a transaction that does not end exist
 _CALL = 1.0  # seconds of one call of the client; an unfinished call is continued by the next one
 _ABORT = 5.0  # seconds that an abort may take; after that the broker or the next task's producer aborts
 _LOST_WAIT = 1.0  # seconds until a task whose transaction was aborted by Kafka is started again
@@ -87,12 +104,22 @@ class Transactions:
         self.topics: set[str] = set()
         """The topics of the last transaction, as the caller adds them: for messages."""
 
-    def prepare(self, topic: str) -> None:
+    def prepare(self, topic: str, wait: BrokerWait | None = None) -> None:
         """Register the producer: earlier producers with its id are fenced, and their open transaction is aborted.
-        `topic` is any topic that the task may describe. ConnectError if a right is missing, ClientFailedError if Kafka
-        refuses for another reason."""
-        connect(self.producer.client, topic)
+        `topic` is any topic that the task may describe; `wait` reports that no broker responds. ConnectError if a right
+        is missing, ClientFailedError if Kafka refuses for another reason."""
+        if wait is not None:
+            wait.until(lambda: self._connect(topic), self.producer.log)
         self._complete(self.producer.client.init_transactions)
+
+    def _connect(self, topic: str) -> bool:
+        """Whether a broker responds. ConnectError if all refuse the producer."""
+        if connect(self.producer.client, topic):
+            return True
+        self.producer.poll(0)
+        if self.producer.fatal is not None:
+            raise self.failure(self.producer.fatal)
+        return False
 
     def begin(self) -> None:
         """Start a transaction; only while none is open or being committed."""
@@ -158,7 +185,7 @@ class Transactions:
         """Repeat a call until it succeeds, or fails for good."""
         from confluent_kafka import KafkaException
 
-        warned = False
+        warned, next_check = False, time.monotonic() + _TOPIC_CHECKS
         while True:
             self._control.check()
             try:
@@ -177,7 +204,21 @@ class Transactions:
                 _log.warning(
                     "Kafka has not yet responded to a request of the task's transactional producer: %s", error.str()
                 )
+            if self.topics and time.monotonic() > next_check:
+                self._check_topics()
+                next_check = time.monotonic() + _TOPIC_CHECKS
             self._check_stop()
+
+    def _check_topics(self) -> None:
+        """Raises the error that ends the task if a topic of the transaction was deleted, for which the client would
+        wait without limit."""
+        from confluent_kafka import KafkaError
+
+        if missing := missing_topics(self._settings, self.topics):
+            raise self._lost_topic(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART), missing)
+
+    def _lost_topic(self, error: KafkaError, missing: Collection[str]) -> Exception:
+        return lost_topic(with_topic(error, " and ".join(sorted(missing))))
 
     def _check_stop(self) -> None:
         if self._closed or not threading.main_thread().is_alive():
@@ -205,14 +246,33 @@ class Transactions:
         if is_denial(error):
             denied = " and topic ".join(without_write(self._settings, self.topics) if self.topics else ())
             return send_failure(with_topic(error, denied) if denied else error, self._settings)
+        if error.name() in OF_TOPIC and self.topics:
+            return self._lost_topic(error, missing_topics(self._settings, self.topics) or self.topics)
         if error.fatal():
             self.producer.fatal = error
             return self.failure(error)
         return self._expired(ClientFailedError(f"its transaction was aborted: {described(error)}", _LOST_WAIT))
 
     def failure(self, error: KafkaError) -> Exception:
-        """The exception that ends the task after an error of its producer."""
-        return self._expired(self.producer.failure(error))
+        """The exception that ends the task after an error of its producer, or after the purge of its records."""
+        reason = self._abort_reason() if error.name() in PURGED and self.producer.fatal is None else None
+        return reason or self._expired(self.producer.failure(error))
+
+    def _abort_reason(self) -> Exception | None:
+        """Why the client has discarded the records of the transaction. Only a commit reports it: it cannot succeed."""
+        from confluent_kafka import KafkaException
+
+        try:
+            if self._commit is not None:
+                self.wait()
+            else:
+                self.producer.client.commit_transaction(_CALL)
+        except (ConnectError, TaskLostError) as failure:
+            return failure
+        except (KafkaException, SystemError) as e:
+            error = raised_error(e)
+            return self._failure(error) if error.txn_requires_abort() else None
+        return None
 
     def _expired(self, failure: Exception) -> Exception:
         """The exception, with the reason if Kafka aborts transactions as old as the last one: to the client that looks

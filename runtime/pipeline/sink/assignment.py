@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _ENDS_TIMEOUT = 0.5  # seconds
+_IDS_INTERVAL = 5.0  # seconds between two checks of the topics before regular commits
 
 
 class PartitionAssignment:
@@ -55,7 +56,7 @@ class PartitionAssignment:
         self._paused = self._held = False
         self._finished = self._committing = False
         self._member = ""
-        self._topic_ids = TopicIds(slot_topic_ids.asker(spec.consumer)) if task.commits_late else None
+        self._topic_ids, self._next_ids = TopicIds(slot_topic_ids.asker(spec.consumer, task.commits_late)), 0.0
         cooperative = "cooperative" in str(spec.consumer.get("partition.assignment.strategy", ""))
         self._reset = Reset.of(spec.consumer)
         self._incremental = cooperative or spec.consumer.get("group.protocol") == "consumer"  # KIP-429, KIP-848
@@ -84,11 +85,12 @@ class PartitionAssignment:
         if self._committing:
             _log.warning("The previous offset commit is still pending; the next one waits for it")
             return
-        self._commit(self._flush(dict(self._context.positions)), wait=False)
+        checks = time.monotonic() >= self._next_ids
+        self._commit(self._flush(dict(self._context.positions), checks), wait=False)
 
-    def _flush(self, current: Positions) -> Positions:
+    def _flush(self, current: Positions, checks: bool = True) -> Positions:
         """Call preCommit with these positions. Returns the offsets to commit, for all of these partitions; empty if no
-        offset has changed, or nothing may be committed."""
+        offset has changed, or nothing may be committed. `checks`: without those of topics that were created again."""
         if not current:
             return {}
         self._control.check()
@@ -108,9 +110,20 @@ class PartitionAssignment:
             for tp, offset in allowed.items()
             if tp in current and offset <= current[tp] and self._committed.get(tp) != offset
         }
-        if not moved or (self._topic_ids is not None and not self._topic_ids.may_commit({tp.topic for tp in moved})):
+        if not moved or (self._task.commits_late and not self._topic_ids.may_commit({tp.topic for tp in moved})):
             return {}
-        return {**committed, **moved}
+        stale = self._stale({tp.topic for tp in current}) if checks and not self._task.commits_late else ()
+        return {tp: offset for tp, offset in {**committed, **moved}.items() if tp.topic not in stale}
+
+    def _stale(self, topics: Collection[str]) -> set[str]:
+        """Those of the topics that were deleted and created again, so that positions mean other records; none if the
+        cluster does not respond."""
+        stale = self._topic_ids.changed(slot_topic_ids.ids(self._spec.consumer, topics) or {})
+        self._next_ids = time.monotonic() + _IDS_INTERVAL
+        if stale:
+            names = ", ".join(sorted(stale))
+            _log.warning("Offsets are not committed for topics that have been deleted and created again: %s", names)
+        return stale
 
     def on_commit(self, error: KafkaError | None, partitions: Sequence[KafkaPartition]) -> None:
         """The group's response to a commit."""
@@ -189,10 +202,13 @@ class PartitionAssignment:
             context.pause_changed = False
             self._apply_pauses(context.positions)
 
-    def recreated(self, topics: Collection[str]) -> None:
-        """These topics were deleted and created again, so that the positions mean records of the deleted ones."""
-        partitions = [tp for tp in self._context.positions if tp.topic in topics]
-        if self._topic_ids is None or self._topic_ids.may_commit({tp.topic for tp in partitions}):
+    def checked(self, ids: Mapping[str, str | None]) -> None:
+        """The topics have these ids now. Positions in one that was deleted and created again mean records of the
+        deleted one. TaskLostError for a task that commits late."""
+        changed = self._topic_ids.changed(ids)
+        partitions = [tp for tp in self._context.positions if tp.topic in changed]
+        if partitions and (not self._task.commits_late or self._topic_ids.may_commit({tp.topic for tp in partitions})):
+            self._topic_ids.renew(ids)
             self.reset(partitions)
 
     def reset(self, partitions: Sequence[TopicPartition]) -> None:
@@ -201,7 +217,7 @@ class PartitionAssignment:
         offsets: Positions = {}
         for tp in partitions:
             if tp in self._context.positions:
-                offsets[tp] = reset_offset(self._consumer, _kafka(tp), self._reset, self._control)
+                offsets[tp] = reset_offset(self._consumer, _kafka(tp), self._reset, self._control, self._spec.consumer)
                 _log.warning(
                     "The position in %s-%d is out of range, or the topic was created again: reading from offset %d",
                     *tp, offsets[tp],
@@ -313,10 +329,9 @@ class PartitionAssignment:
 
     def _open(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
         """Returns the partitions at their starting offsets."""
-        resolved = starting_offsets(consumer, partitions, self._reset, self._control)
+        self._topic_ids.assigned({p.topic for p in partitions})  # before its offsets
+        resolved = starting_offsets(consumer, partitions, self._reset, self._control, self._spec.consumer)
         new = {TopicPartition(p.topic, p.partition): max(p.offset, 0) for p in resolved}
-        if self._topic_ids is not None:
-            self._topic_ids.assigned({tp.topic for tp in new})
         self._context.positions.update(new)
         self._committed.update({tp: _with_metadata(new[tp], p) for tp, p in zip(new, resolved, strict=True)})
         if new:
@@ -371,8 +386,7 @@ class PartitionAssignment:
             for ends in (self._ends, self._reported):
                 ends.pop(tp, None)
             self._context.paused.discard(tp)
-        if self._topic_ids is not None:
-            self._topic_ids.keep({tp.topic for tp in self._context.positions})
+        self._topic_ids.keep({tp.topic for tp in self._context.positions})
         self._give_up(removed)
 
     def _give_up(self, partitions: Sequence[TopicPartition]) -> None:

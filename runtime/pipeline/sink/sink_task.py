@@ -26,7 +26,7 @@ from runtime.pipeline.chain.chain import Chain
 from runtime.pipeline.load import load_converters, load_steps
 from runtime.pipeline.metrics_owners import metrics_owners
 from runtime.pipeline.sink.assignment import PartitionAssignment
-from runtime.pipeline.sink.consumer import Events, close, fetch, make_consumer, prefetch_within, slot_budget
+from runtime.pipeline.sink.consumer import CONSUMER, Events, close, fetch, make_consumer, prefetch_within, slot_budget
 from runtime.pipeline.sink.consumer_group import ConsumerGroup
 from runtime.pipeline.sink.convert_sink import SinkConversion, sink_place
 from runtime.pipeline.sink.dead_letters import DeadLetters, dead_letter_topic
@@ -34,6 +34,7 @@ from runtime.pipeline.sink.errant import ErrantRecords
 from runtime.pipeline.sink.put_ahead import EmptyPuts, FetchedBatch, PutAhead
 from runtime.pipeline.sink.sink_context import SinkContext
 from runtime.pipeline.sink.subscription import Subscription
+from runtime.pipeline.task.broker_wait import BrokerWait
 from runtime.pipeline.task.control import StoppedError
 from runtime.pipeline.task.failure import Stage
 from runtime.pipeline.task.meter import LAG_INTERVAL
@@ -93,13 +94,16 @@ class SinkWorker:
             spec.topics,
             spec.topics_regex,
             self._assignment.callbacks,
-            self._assignment.recreated,
+            self._assignment.checked,
         )
         self._max_records = spec.max_poll_records or _DEFAULT_POLL_RECORDS
         self._topics, self._meter = control.topics, control.meter
         self._meter.watch(metrics_owners(task, self._converters, self._chain.steps))
         self._next_measure = self._next_ends = 0.0
-        self._paused = self._holds_back = False
+        self._paused = self._holds_back = self._is_reported = False
+        self._wait = BrokerWait(
+            control, CONSUMER, spec.consumer, lambda reason: host.state(spec, State.UNASSIGNED, reason)
+        )
         self._next_commit = time.monotonic() + spec.flush_interval
 
     def _make_consumer(self) -> Consumer:
@@ -132,7 +136,6 @@ class SinkWorker:
                 self._letters.ensure_topic()
             with self._control.calling("start"):
                 self._task.start(self._spec.config)
-            self._host.state(self._spec, State.RUNNING)
             self._loop()
         finally:
             try:
@@ -157,6 +160,7 @@ class SinkWorker:
         while not self._control.stopping:
             self._follow_pause()
             self._subscription.update()
+            self._report_start()
             self._group.follow()
             if self._context.requested:
                 self._finish_put()
@@ -178,6 +182,16 @@ class SinkWorker:
             self._measure_when_due()
             self._commit_when_due()
         self._finish_put()
+
+    def _report_start(self) -> None:
+        """The task is RUNNING as soon as a broker has responded."""
+        if self._is_reported:
+            return
+        self._is_reported = self._subscription.responded
+        if not self._is_reported:
+            self._wait.silent(self._events.log)
+        elif not self._paused:
+            self._host.state(self._spec, State.RUNNING)
 
     def _fetch(self, wait: float) -> list[Message]:
         """Wait at most `wait` seconds for messages, during a put not at all."""
@@ -227,7 +241,8 @@ class SinkWorker:
             self._assignment.pause_all(self._paused)
             if self._paused:
                 self._commit_before_pause()
-            self._host.state(self._spec, State.PAUSED if self._paused else State.RUNNING)
+            if self._paused or self._is_reported:
+                self._host.state(self._spec, State.PAUSED if self._paused else State.RUNNING)
         return self._paused
 
     def _commit_before_pause(self) -> None:

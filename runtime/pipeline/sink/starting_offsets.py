@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from runtime.api.errors import ConnectError
 from runtime.kafka.clients.offset_reset import AGE
+from runtime.kafka.denials import consumer_error_text
 from runtime.pipeline.task.control import StoppedError
 
 if TYPE_CHECKING:
@@ -69,19 +70,26 @@ class Reset:
 
 
 def starting_offsets(
-    consumer: Consumer, partitions: list[KafkaPartition], reset: Reset, control: TaskControl
+    consumer: Consumer,
+    partitions: list[KafkaPartition],
+    reset: Reset,
+    control: TaskControl,
+    settings: Mapping[str, Any],
 ) -> list[KafkaPartition]:
     """The partitions at their committed offsets, or at those that `reset` selects. Repeats the request while the
-    coordinator is silent and the lease holds; StoppedError if the task is stopped meanwhile."""
-    return _repeated(lambda: _offsets(consumer, partitions, reset), control)
+    coordinator is silent and the lease holds; StoppedError if the task is stopped meanwhile, ConnectError if Kafka
+    refuses. `settings` are the consumer's."""
+    return _repeated(lambda: _offsets(consumer, partitions, reset), control, settings)
 
 
-def reset_offset(consumer: Consumer, partition: KafkaPartition, reset: Reset, control: TaskControl) -> int:
+def reset_offset(
+    consumer: Consumer, partition: KafkaPartition, reset: Reset, control: TaskControl, settings: Mapping[str, Any]
+) -> int:
     """The offset from which a partition is read whose position is out of range. Repeats as starting_offsets()."""
-    return _repeated(lambda: reset.first_offset(consumer, partition), control)
+    return _repeated(lambda: reset.first_offset(consumer, partition), control, settings)
 
 
-def _repeated(ask: Callable[[], _T], control: TaskControl) -> _T:
+def _repeated(ask: Callable[[], _T], control: TaskControl, settings: Mapping[str, Any]) -> _T:
     from confluent_kafka import KafkaException
 
     wait = _FIRST_RETRY_DELAY
@@ -91,7 +99,8 @@ def _repeated(ask: Callable[[], _T], control: TaskControl) -> _T:
             return ask()
         except KafkaException as error:
             if error.args[0].name() in _FINAL:
-                raise
+                text = consumer_error_text(error.args[0], settings, None)
+                raise ConnectError(f"The committed offsets could not be read: {text}") from None
             _log.warning("Committed offsets could not be read, retrying: %s", error.args[0].str())
         if control.stopping:
             raise StoppedError

@@ -39,21 +39,23 @@ class Subscription:
         topics: Sequence[str],
         regex: str,
         callbacks: dict[str, Callable[..., Any]],
-        recreated: Callable[[Collection[str]], None],
+        checked: Callable[[Mapping[str, str | None]], None],
         lists: TopicLists = slot_topics,
         ids: Ids = slot_topic_ids.ids,
         clock: Callable[[], float] = time.monotonic,
     ):
         """`settings` are the consumer's. Missing named topics are requested, so that the broker creates them if the
         consumer may create topics, and `metadata.max.age.ms` bounds the age of the list to which a pattern is
-        applied. `recreated` is called with topics that were deleted and created again between two checks."""
+        applied. `checked` is called with the present ids of the topics, None for a topic that does not exist."""
         self._consumer, self._settings, self._lists, self._clock = consumer, settings, lists, clock
         self._max_age = int(settings.get("metadata.max.age.ms", _MAX_AGE * 1000)) / 1000
         self._named = set(topics)
         self._pattern = regex
         self._callbacks = callbacks
         self._existing: set[str] | None = None
-        self._recreated, self._ask_ids, self._ids = recreated, ids, dict[str, str | None]()
+        self.responded = False
+        """Whether a broker has responded to a request for topics."""
+        self._checked, self._ask_ids = checked, ids
         self._deleted = set[str]()
         self._ids_interval = _IDS_INTERVAL if topics else _MAX_AGE
         self._next_ids = clock() + self._ids_interval
@@ -88,6 +90,7 @@ class Subscription:
         self._check_ids(self._existing or set())
         age = self._max_age if self._existing else min(self._max_age, _MAX_AGE_IDLE)
         names = self._lists.names(self._consumer, self._settings, _CHECK_INTERVAL if self._existing is None else age)
+        self.responded |= names is not None
         if names is None or names is self._seen:
             return self._existing
         self._seen = names
@@ -105,6 +108,7 @@ class Subscription:
         names = self._lists.names(self._consumer, self._settings, _CHECK_INTERVAL)
         if names is None:
             return None
+        self.responded = True
         # The list may be older than a topic: a second subscription would be a rebalance
         return self._named & names | self._requested(self._named - names)
 
@@ -118,9 +122,7 @@ class Subscription:
         self._next_ids = now + (_OUTAGE_INTERVAL if ids is None else self._ids_interval)
         if ids is None:
             return set()
-        before, self._ids = self._ids, {**self._ids, **ids}
-        if recreated := {topic for topic in ids if before.get(topic) and ids[topic] not in (None, before[topic])}:
-            self._recreated(recreated)
+        self._checked(ids)
         return {topic for topic, topic_id in ids.items() if topic_id is None}
 
     def _requested(self, missing: set[str]) -> set[str]:
@@ -135,6 +137,7 @@ class Subscription:
             except KafkaException as error:
                 _log.debug("Metadata of topic %s could not be read: %s", topic, error.args[0].str())
                 break
+            self.responded = True
             if response is not None and response.error is None:
                 topics.add(topic)
         return topics

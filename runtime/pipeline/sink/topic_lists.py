@@ -16,10 +16,11 @@ from runtime.model.task_errors import TaskLostError
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError
 
-# The ids of the topics of a task that commits records long after it has read them.
+# The ids of the topics of a task.
 #
 # A topic that was deleted and created again has another id, and its offsets mean other records: an offset of the
-# deleted topic, committed for the new one, would skip as many of its records.
+# deleted topic, committed for the new one, would skip as many of its records. Kafka removes the committed offsets of a
+# deleted topic, so that it suffices to commit none of them later.
 Ask = Callable[[Collection[str]], Mapping[str, str]]
 """Returns the ids of those topics that exist and are known; empty if the cluster does not respond."""
 
@@ -40,6 +41,15 @@ class TopicIds:
     def keep(self, topics: Collection[str]) -> None:
         """Only partitions of these topics are left."""
         self._ids = {topic: topic_id for topic, topic_id in self._ids.items() if topic in topics}
+
+    def changed(self, current: Mapping[str, str | None]) -> set[str]:
+        """The topics that were created again, by their current ids (None: does not exist)."""
+        known = self._ids
+        return {topic for topic, now in current.items() if now and known.setdefault(topic, now) != now}
+
+    def renew(self, current: Mapping[str, str | None]) -> None:
+        """The topics are read from now on as they are now."""
+        self._ids.update({topic: now for topic, now in current.items() if now})
 
     def may_commit(self, topics: Collection[str]) -> bool:
         """Whether offsets of these topics mean the records that were read; False if this is not known now.
@@ -64,9 +74,10 @@ class TopicIdRequests:
         self._lock = threading.Lock()
         self._clients: dict[str, KeptAdmin] = {}
 
-    def asker(self, settings: Mapping[str, Any]) -> Ask:
-        """A function that requests ids with the settings of a client."""
-        return lambda topics: self._request(settings, topics)
+    def asker(self, settings: Mapping[str, Any], patient: bool) -> Ask:
+        """A function that requests ids with the settings of a client. `patient`: the task cannot work without them."""
+        timeout = _TIMEOUT if patient else _SHORT_TIMEOUT
+        return lambda topics: self._request(settings, topics, timeout)
 
     def ids(self, settings: Mapping[str, Any], topics: Collection[str]) -> dict[str, str | None] | None:
         """The ids of those of the topics that are known, None for one that does not exist; None if the cluster does not
@@ -78,8 +89,8 @@ class TopicIdRequests:
         known = {topic: response for topic, response in responses.items() if isinstance(response, str)}
         return {**known, **{topic: None for topic, name in names.items() if name == "UNKNOWN_TOPIC_OR_PART"}}
 
-    def _request(self, settings: Mapping[str, Any], topics: Collection[str]) -> Mapping[str, str]:
-        responses = self._describe(settings, topics, _TIMEOUT).items()
+    def _request(self, settings: Mapping[str, Any], topics: Collection[str], timeout: float) -> Mapping[str, str]:
+        responses = self._describe(settings, topics, timeout).items()
         return {topic: response for topic, response in responses if isinstance(response, str)}
 
     def _describe(

@@ -9,14 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime.kafka.formats import compact
-from runtime.model.task_errors import TaskLostError
+from runtime.model.states import State
 from runtime.pipeline.produce.acks import Acks, InFlight, OffsetsByKey
 from runtime.pipeline.produce.producers import Purpose
-from runtime.pipeline.produce.send import Sender, content_of, send_failure, size_of
-from runtime.pipeline.source.delivery import LOST_TOPIC_WAIT, REPORTS, CommitCalls, TopicsInUse, lost_topic_message
+from runtime.pipeline.produce.send import Sender, content_of, lost_topic, send_failure, size_of
+from runtime.pipeline.source.delivery import REPORTS, CommitCalls, TopicsInUse
 from runtime.pipeline.source.record_reports import RecordReports, send_run
 from runtime.pipeline.source.source_offsets import OffsetWriter
 from runtime.pipeline.task.async_adapter import implements
+from runtime.pipeline.task.broker_wait import BrokerWait
 from runtime.pipeline.task.failure import Failure, Stage
 
 if TYPE_CHECKING:
@@ -96,6 +97,9 @@ class AtLeastOnceDelivery:
         self._reports = RecordReports(task, control) if implements(task, "commit_record") else None
         each_reported = self._reports is not None
         self._producer = host.producers.take(spec.producer, owner, each_reported=each_reported)
+        self._wait = BrokerWait(
+            control, "producer", spec.producer, lambda reason: host.state(spec, State.UNASSIGNED, reason)
+        )
         share = self._producer.share()
         tolerates = self._producer.may_skip if tolerance.policy.tolerate_all else None
         self._acks = Acks(tolerates, share, resends=True)
@@ -111,7 +115,16 @@ class AtLeastOnceDelivery:
         self._commits = CommitCalls(task, control, spec.flush_interval, requests)
 
     def start(self) -> None:
-        """Nothing to prepare."""
+        self._wait.until(self._responds, self._producer.log)
+
+    def _responds(self) -> bool:
+        """Whether a broker responds. ConnectError if all refuse the producer."""
+        if self._producer.responds(self._spec.offsets_topic or "__consumer_offsets"):
+            return True
+        self._producer.poll(0)
+        if self._producer.fatal is not None:
+            raise self._producer.failure(self._producer.fatal)
+        return False
 
     def started(self) -> None:
         self._commits.started()
@@ -223,7 +236,7 @@ class AtLeastOnceDelivery:
     def _failure(self, error: KafkaError) -> Exception:
         """The exception that ends the task after this error of a batch."""
         if self._producer.lost_topic(error, time.monotonic() - self._created):
-            return TaskLostError(lost_topic_message(error), LOST_TOPIC_WAIT)
+            return lost_topic(error)
         if self._producer.blames_record(error):
             return send_failure(error, self._spec.producer)
         return self._producer.failure(error)

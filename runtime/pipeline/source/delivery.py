@@ -102,14 +102,6 @@ _log = logging.getLogger(__name__)
 REPORTS = 0.02
 """Seconds of one wait for delivery reports."""
 
-LOST_TOPIC_WAIT = 1.0
-"""Seconds until a task whose topic was deleted starts again; it then waits for the topic."""
-
-
-def lost_topic_message(error: KafkaError) -> str:
-    """Why a task starts again whose records were refused with this error."""
-    return f"its topic was deleted: {error.name()}: {error.str()}"
-
 
 class SourceDelivery(Protocol):
     """Sends polled records and commits their offsets. Every method is called on the task's thread."""

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 from runtime.api.errors import ConnectError
 from runtime.kafka.denials import with_topic
 from runtime.kafka.formats import compact
+from runtime.model.states import State
 from runtime.model.task_errors import TaskLostError
 from runtime.pipeline.produce.acks import Acks
 from runtime.pipeline.produce.producers import Purpose
-from runtime.pipeline.produce.send import Sender, content_of, send_failure, size_of
+from runtime.pipeline.produce.send import Sender, content_of, lost_topic, send_failure, size_of
 from runtime.pipeline.produce.transactions import Transactions, transaction_timeout
-from runtime.pipeline.source.delivery import LOST_TOPIC_WAIT, REPORTS, CommitCalls, TopicsInUse, lost_topic_message
+from runtime.pipeline.source.delivery import REPORTS, CommitCalls, TopicsInUse
 from runtime.pipeline.source.record_reports import TransactionReports, send_run
 from runtime.pipeline.source.source_offsets import OffsetsCopy
 from runtime.pipeline.source.transaction_requests import End, SharedTransactions, TransactionRequests
 from runtime.pipeline.task.async_adapter import implements
+from runtime.pipeline.task.broker_wait import BrokerWait
 from runtime.pipeline.task.control import StoppedError
 from runtime.pipeline.task.failure import RevokedError
 
@@ -62,6 +64,9 @@ class ExactlyOnceDelivery:
         self._spec, self._control, self._conversion, self._requests = spec, control, conversion, requests
         self._clock, self._created = clock, clock()
         self._producers = host.producers
+        self._wait = BrokerWait(
+            control, "producer", spec.producer, lambda reason: host.state(spec, State.UNASSIGNED, reason)
+        )
         purpose = Purpose.SINGLE_RECORDS if host.producers.sends_singly(str(spec.id)) else Purpose.TRANSACTIONS
         self._reports = TransactionReports(task, control) if implements(task, "commit_record") else None
         self._transactions = Transactions(
@@ -95,7 +100,7 @@ class ExactlyOnceDelivery:
     def start(self) -> None:
         if self._copy is not None:
             self._copy.open()
-        self._transactions.prepare(self._spec.offsets_topic)
+        self._transactions.prepare(self._spec.offsets_topic, self._wait)
 
     def started(self) -> None:
         self._commits.started()
@@ -378,7 +383,7 @@ class ExactlyOnceDelivery:
             self._producers.send_singly(name)
             return TaskLostError("a request was too large for its topic; records are sent in separate requests")
         if self._producer.lost_topic(error, self._clock() - self._created):
-            return TaskLostError(lost_topic_message(error), LOST_TOPIC_WAIT)
+            return lost_topic(error)
         if self._producer.blames_record(error):
             return send_failure(error, self._spec.producer)
         return self._transactions.failure(error)

@@ -89,32 +89,32 @@ class Forwarding:
 
     async def at_leader(self, request: Request, handler: Handler) -> Response:
         """The response of the leader: of this handler if this worker leads."""
-        return await self._settled(lambda: self._at_leader(request, handler))
+        return await self._settled(lambda end: self._at_leader(request, handler, end))
 
-    async def _at_leader(self, request: Request, handler: Handler) -> Response:
-        await self._until(lambda: self._group.leads or self._leader_url() is not None)
-        return await (handler(request) if self._group.leads else self._to_leader(request))
+    async def _at_leader(self, request: Request, handler: Handler, end: float) -> Response:
+        await self._until(lambda: self._group.leads or self._leader_url() is not None, end)
+        return await (handler(request) if self._group.leads else self._to_leader(request, end))
 
     async def at_owner(
         self, request: Request, unit: Unit, exists: Callable[[Unit], object], handler: Handler
     ) -> Response:
         """The response of the worker that owns a connector or task. Only the leader knows all owners, so the request
         takes the way through the leader, where `exists` raises NotFound for an unknown unit."""
-        return await self._settled(lambda: self._at_owner(request, unit, exists, handler))
+        return await self._settled(lambda end: self._at_owner(request, unit, exists, handler, end))
 
     async def _at_owner(
-        self, request: Request, unit: Unit, exists: Callable[[Unit], object], handler: Handler
+        self, request: Request, unit: Unit, exists: Callable[[Unit], object], handler: Handler, end: float
     ) -> Response:
         group, own = self._group, (unit.connector, unit.task)
-        await self._until(lambda: group.owns(*own) or group.leads or self._leader_url() is not None)
+        await self._until(lambda: group.owns(*own) or group.leads or self._leader_url() is not None, end)
         if group.leads and not group.owns(*own):
             exists(unit)
-            await self._until(lambda: group.owner_url(*own) is not None or not group.snapshot.rebalancing)
+            await self._until(lambda: group.owner_url(*own) is not None or not group.snapshot.rebalancing, end)
         if group.owns(*own):
             return await handler(request)
         if not group.leads:
-            return await self._to_leader(request, onward=True)
-        return await self._forward(request, lambda: group.owner_url(*own), "Worker")
+            return await self._to_leader(request, end, onward=True)
+        return await self._forward(request, lambda: group.owner_url(*own), "Worker", end)
 
     async def at_worker(self, request: Request, worker_id: str, handler: Handler) -> Response:
         """The response of the worker with this id, if it is another one and the client allows forwarding."""
@@ -123,34 +123,36 @@ class Forwarding:
             return await handler(request)
         return _returned(request, url, await self._clients.send(url, self._copies.of(request, b"", "false", url)))
 
-    async def _settled(self, attempt: Callable[[], Awaitable[Response]]) -> Response:
+    async def _settled(self, attempt: Callable[[float], Awaitable[Response]]) -> Response:
         """The response of the first attempt during which the roles do not change, within a limited time: a worker may
-        become the leader while it tries to reach the former one."""
+        become the leader while it tries to reach the former one. All waits of the attempts for roles end at a time of
+        the event loop."""
         deadline = time.monotonic() + min(FAILOVER_TIME, self._rebalance_time)
+        end = asyncio.get_running_loop().time() + self._rebalance_time
         while True:
             try:
-                return await attempt()
+                return await attempt(end)
             except _RolesChanged:
                 if time.monotonic() > deadline:
                     raise
             await asyncio.sleep(FAILOVER_INTERVAL)
 
-    async def _until(self, known: Callable[[], bool]) -> None:
-        """Wait for a role that a rebalance determines, for a limited time."""
+    async def _until(self, known: Callable[[], bool], end: float) -> None:
+        """Wait for a role that a rebalance determines, at most until `end`."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._rebalance_time):
+            async with asyncio.timeout_at(end):
                 while not known() and not self._group.cannot_lead:  # noqa: ASYNC110 - a lease has no event
                     await asyncio.sleep(FAILOVER_INTERVAL)
 
-    async def _to_leader(self, request: Request, onward: bool = False) -> Response:
-        return await self._forward(request, self._leader_url, "The leader, worker", onward)
+    async def _to_leader(self, request: Request, end: float, onward: bool = False) -> Response:
+        return await self._forward(request, self._leader_url, "The leader, worker", end, onward)
 
     def _leader_url(self) -> str | None:
         """Also while this worker is not in the group: to join it may take minutes if another worker is slow to join."""
         return self._group.leader_url or self._group.last_leader_url
 
     async def _forward(
-        self, request: Request, target: Callable[[], str | None], role: str, onward: bool = False
+        self, request: Request, target: Callable[[], str | None], role: str, end: float, onward: bool = False
     ) -> Response:
         """Send the request to the worker at the URL that `target()` returns, which may pass it `onward`. A worker that
         cannot be reached may have just ended: the request waits a short time for the next one."""
@@ -159,7 +161,7 @@ class Forwarding:
             raise Conflict(NOT_HERE)
         body, deadline = await unread(request), time.monotonic() + FAILOVER_TIME
         while True:
-            await self._until(lambda: target() is not None or self._group.leads)
+            await self._until(lambda: target() is not None or self._group.leads, end)
             url = target()
             if url is None or worker_id(url) == self._group.worker_id:  # the roles are just changing
                 raise Unavailable(self._group.cannot_lead) if self._group.cannot_lead else _RolesChanged(NO_LEADER)

@@ -226,7 +226,7 @@ def topic_creation(place: Place) -> None:
 
 @call
 def topic_ids(place: Place) -> None:
-    TopicIdRequests().asker(place.settings)([place.topic])
+    TopicIdRequests().asker(place.settings, patient=True)([place.topic])
 
 
 @call

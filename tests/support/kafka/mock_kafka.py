@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 from tests.support.broker import KafkaBroker, unique
 
 _NO_LEADER, _LEADER = -1, 1
-PRODUCE, LIST_OFFSETS, INIT_PRODUCER_ID, END_TXN = 0, 2, 22, 26  # API keys of requests
+PRODUCE, LIST_OFFSETS, INIT_PRODUCER_ID, ADD_PARTITIONS, END_TXN = 0, 2, 22, 24, 26  # API keys of requests
 
 
 class MockKafka(KafkaBroker):

@@ -163,3 +163,19 @@ def test_a_key_that_moved_to_another_kafka_partition_has_its_later_offset(later_
         store.apply([record])
     (stored,) = store.offsets("own")
     assert stored.offset == {"position": 20}
+
+
+async def test_the_reset_of_a_key_that_moved_is_kept_by_compaction(broker: KafkaBroker, stores: MakeStores) -> None:
+    """Compaction removes tombstones, and no record of another Kafka partition."""
+    one = await stores()
+    await one.offsets.alter("c", [(FILE, {"position": 4}), ({"n": 1}, {"position": 1})])
+    key, value = next(record for record in await one.seen("offsets") if b"filename" in (record[0] or b""))
+    with broker.writing() as write:
+        for partition in range(5):
+            write(f"{one.prefix}-offsets", value, key, partition=partition, timestamp=1)
+    two = await stores(one.prefix)
+    await two.offsets.alter("c", [(FILE, None), ({"n": 1}, None)])
+    assert _offsets(two, "c") == []
+    latest = [record for record in await one.seen("offsets") if record[1] in (None, b"null")]
+    assert (key, b"null") in latest and len([key for key, value in latest if value == b"null"]) == 1
+    assert _offsets(await stores(one.prefix), "c") == []

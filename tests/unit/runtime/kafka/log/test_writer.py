@@ -29,7 +29,9 @@ def test_a_fatal_error_is_reported_and_the_next_record_gets_another_producer() -
         send(stuck)
         kafka.refuse(PRODUCE, KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER)
         send()
-        assert all(reports.get(timeout=10)[0] is not None for _ in range(2)), "the stuck record is reported, too"
+        refusals = [reports.get(timeout=10)[0] for _ in range(2)]
+        assert None not in refusals, "the stuck record is reported, too"
+        assert all("sequence" in str(refusal) for refusal in refusals), "with the reason, not as a purged record"
         assert troubles
         send()
         assert reports.get(timeout=10) == (None, 0, 1)

@@ -64,6 +64,17 @@ def test_a_fatal_producer_error_restarts_the_task_and_skips_no_record(
     assert [o.offset for o in source_offsets(kafka, spec)] == [{"position": 14}]
 
 
+def test_a_record_that_expires_names_the_topic_and_the_property(kafka: MockKafka, tmp_path: Path) -> None:
+    topic = kafka.create_topic()
+    kafka.lose_leader(topic)
+    (tmp_path / "in.txt").write_bytes(b"one\n")
+    spec = file_source(kafka, tmp_path / "in.txt", topic)
+    task = RunningTask(replace(spec, producer={**spec.producer, "message.timeout.ms": 500}))
+    task.join()
+    assert f"topic {topic} has not confirmed a record within delivery.timeout.ms" in task.host.trace
+    assert "producer.override.delivery.timeout.ms" in task.host.trace
+
+
 def test_a_topic_without_a_leader_delays_no_other_task_of_the_slot(kafka: MockKafka, tmp_path: Path) -> None:
     stalled, good, host = kafka.create_topic(), kafka.create_topic(), RecordingHost()
     kafka.lose_leader(stalled)

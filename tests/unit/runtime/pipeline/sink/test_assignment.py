@@ -19,6 +19,12 @@ from tests.support.tasks.pipeline import task_spec
 from tests.support.tasks.slot_host import RecordingHost
 
 
+@pytest.fixture(autouse=True)
+def no_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No cluster has the ids of topics."""
+    monkeypatch.setattr("runtime.pipeline.sink.topic_lists._SHORT_TIMEOUT", 0.01)
+
+
 class IdleSink(SinkTask):
     def start(self, config: Mapping[str, str]) -> None: ...
 

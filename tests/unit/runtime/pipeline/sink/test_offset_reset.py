@@ -112,6 +112,25 @@ def test_a_topic_that_was_created_again_is_read_from_its_start(
     task.stop()
 
 
+def test_a_task_that_stops_does_not_commit_for_a_topic_that_was_created_again(
+    broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """Kafka removes the committed offsets of a deleted topic; a position in it, committed later, would skip records."""
+    topic, out = broker.create_topic(), tmp_path / "out"
+    _write(broker, topic, "1", "2")
+    spec = replace(_sink(broker, out, topic, "earliest"), flush_interval=3600.0)
+    task = RunningTask(spec)
+    _reads(out, "1", "2")
+    before = _id(broker, topic)
+    broker.delete_topics(topic)
+    wait_until(lambda: _is_created_again(broker, topic, before))
+    task.stop()
+    _write(broker, topic, "3", "4", "5")
+    again = RunningTask(replace(spec, epoch=2))
+    wait_until(lambda: {"3", "4", "5"} <= set(out.read_text().split()))
+    again.stop()
+
+
 def _is_created_again(broker: KafkaBroker, topic: str, before: str | None) -> bool:
     """The brokers delete a topic a moment after they have confirmed it; the consumer may be the first to create it."""
     with suppress(KafkaException):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pytest
@@ -29,7 +29,7 @@ class Cluster:
         self.away = False
         self.subscribed: list[list[str]] = []
         self.creations: dict[str, int] = {}
-        self.recreated: list[Collection[str]] = []
+        self.checked: list[Mapping[str, str | None]] = []
 
     def list_topics(self, topic: str | None = None, timeout: float = 0) -> Any:
         if self.away:
@@ -70,7 +70,7 @@ def sinks(
             named,
             regex,
             {},
-            cluster.recreated.append,
+            cluster.checked.append,
             lists,
             cluster.ids,
             clock,
@@ -160,13 +160,14 @@ def test_a_deleted_topic_is_left_and_read_again_when_it_is_created_again() -> No
 
 
 @pytest.mark.parametrize("regex, named", [("", ["x", "y"]), ("x|y", [])])
-def test_a_topic_that_was_created_again_between_two_checks_is_reported(regex: str, named: list[str]) -> None:
+def test_the_ids_of_topics_are_reported_of_which_one_was_created_again(regex: str, named: list[str]) -> None:
     clock, cluster = Clock(1000.0), Cluster("x", "y")
     (task,) = sinks(1, cluster, clock, regex, *named)
     run([task], clock, 60)
     cluster.creations["y"] = 2
     run([task], clock, 60)
-    assert (cluster.recreated, cluster.subscribed) == ([{"y"}], [["x", "y"]])
+    assert cluster.checked[0] == {"x": "id 1", "y": "id 1"} and cluster.checked[-1] == {"x": "id 1", "y": "id 2"}
+    assert cluster.subscribed == [["x", "y"]]
 
 
 def test_named_topics_are_subscribed_to_while_the_cluster_is_silent() -> None:

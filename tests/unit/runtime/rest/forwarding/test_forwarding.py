@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -128,6 +129,18 @@ async def test_without_a_known_leader_or_owner_clients_try_again() -> None:
         workers[1].group.cannot_lead = "grant WRITE on transactional id t"  # elected, but not the leader
         refused = await workers[1].client.post("/leader/a")
         assert (refused.status_code, refused.json()["message"]) == (503, "grant WRITE on transactional id t")
+
+
+@pytest.mark.parametrize("path", ["leader", "owner"])
+async def test_a_request_waits_once_for_a_leader(path: str) -> None:
+    async with worker_group(2, rebalance_time=3.0) as workers:
+        await serve(workers)
+        workers[1].group.snapshot = GroupSnapshot()
+        started = time.monotonic()
+        refused = await workers[1].client.post(f"/{path}/a")
+        waited = time.monotonic() - started
+    assert (refused.status_code, refused.json()["message"]) == (409, NO_LEADER)
+    assert waited < 5.9, "two waits of three seconds"
 
 
 async def test_a_request_waits_for_the_end_of_a_rebalance() -> None:
