@@ -94,8 +94,9 @@ COLUMNS = {
 
 def test_only_queries_are_executed(tmp_path: Path) -> None:
     texts = [*QUERIES, *STATEMENTS, *PROGRAMS, *OTHERS]
+    program = f"COLUMNS = {[*COLUMNS]}\n{PROGRAM}"
     done = subprocess.run(
-        [sys.executable, "-c", f"COLUMNS = {[*COLUMNS]}\n{PROGRAM}"], input=json.dumps(texts), cwd=tmp_path, capture_output=True, text=True,
+        [sys.executable, "-c", program], input=json.dumps(texts), cwd=tmp_path, capture_output=True, text=True,
         timeout=280, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
