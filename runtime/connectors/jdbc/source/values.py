@@ -256,7 +256,18 @@ def as_instant(value: Any, zone: dt.tzinfo) -> dt.datetime:
     if isinstance(value, int | float):
         return from_micros(round(value * 1000))
     moment = value if isinstance(value, dt.datetime) else dt.datetime.fromisoformat(str(value))
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)
+    return moment if moment.tzinfo is not None else _in_zone(moment, zone)
+
+
+def _in_zone(moment: dt.datetime, zone: dt.tzinfo) -> dt.datetime:
+    """A local time. One that occurs twice, since clocks are set back, is that after the change, as for Java and
+    PostgreSQL."""
+    local = moment.replace(tzinfo=zone)
+    if zone is dt.UTC:
+        return local
+    again = local.replace(fold=1)
+    before, after = local.utcoffset(), again.utcoffset()
+    return again if before is not None and after is not None and after < before else local
 
 
 def as_date(value: Any) -> dt.date:

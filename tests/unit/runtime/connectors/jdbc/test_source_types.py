@@ -6,6 +6,7 @@ import datetime as dt
 import re
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -13,6 +14,7 @@ from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP
 from runtime.api.data.record import ErrantSourceRecord
 from runtime.api.data.schema import Type
 from runtime.api.data.validate import validate_struct
+from runtime.connectors.jdbc.source.values import as_instant
 from tests.support.tasks.jdbc import read_once
 from tests.unit.runtime.connectors.jdbc.conftest import TestDatabase
 
@@ -80,6 +82,13 @@ def test_types_of_postgresql(postgres_db: TestDatabase) -> None:
         assert type(values.value[field.name]) is type(expected), kind
         assert nulls.value[field.name] is None, kind
     validate_struct(schema, values.value)
+
+
+@pytest.mark.parametrize("local", ["2026-10-25 01:30", "2026-10-25 02:30", "2026-10-25 03:30", "2026-03-29 02:30"])
+def test_local_times_at_a_change_of_the_clocks_are_those_of_postgresql(local: str, postgres_db: TestDatabase) -> None:
+    query = f"SELECT extract(epoch FROM timestamp '{local}' AT TIME ZONE 'Europe/Berlin')::bigint"
+    moment = as_instant(dt.datetime.fromisoformat(local), ZoneInfo("Europe/Berlin"))
+    assert moment.timestamp() == postgres_db.query(query)[0][0]
 
 
 def test_the_columns_of_a_query(postgres_db: TestDatabase) -> None:
