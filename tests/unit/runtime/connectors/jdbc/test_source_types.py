@@ -142,6 +142,33 @@ def test_a_value_that_connect_does_not_have_is_named(
     assert [record.value for record in as_text] == [{"odd": value}]
 
 
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("date", "infinity"),
+        ("date", "0044-03-15 BC"),
+        ("time", "24:00:00"),
+        ("timestamp", "-infinity"),
+        ("timestamp", "12000-01-01 00:00:00"),
+        ("timestamptz", "infinity"),
+        ("timestamptz[]", "{infinity}"),
+    ],
+)
+def test_a_time_that_python_does_not_have_is_an_error_of_its_row_alone(
+    postgres_db: TestDatabase, kind: str, value: str, zone: str
+) -> None:
+    postgres_db.query(f"CREATE TABLE t (id integer PRIMARY KEY, odd {kind})")
+    postgres_db.query(f"INSERT INTO t VALUES (1, NULL), (2, '{value}'), (3, NULL)")
+    config = {**postgres_db.config, "mode": "incrementing", "incrementing.column.name": "id", "db.timezone": zone}
+    first, errant, last = read_once(config)
+    assert [first.value, last.value] == [{"id": 1, "odd": None}, {"id": 3, "odd": None}]
+    assert isinstance(errant, ErrantSourceRecord)
+    assert str(errant.error).startswith("A value of the column odd of public.t is not of type ")
+    as_text = read_once({**postgres_db.config, "query": "SELECT odd::text AS odd FROM t WHERE id = 2"})
+    assert [record.value for record in as_text] == [{"odd": value}]
+
+
 def test_a_row_with_a_value_of_another_type_is_errant_alone(sqlite_db: TestDatabase) -> None:
     sqlite_db.query("CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, at DATE)")
     sqlite_db.query("INSERT INTO t VALUES (1, 10, NULL), (2, 'many', 'never'), (3, 30, NULL)")

@@ -130,7 +130,7 @@ def test_a_header_with_an_unclosed_quote_is_an_error(tmp_path: Path) -> None:
 
 def test_columns_of_the_same_name_are_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"n,x,n\n1,2,3\n")
-    with pytest.raises(ConnectError, match="several columns are named 'n': name all columns in csv.columns"):
+    with pytest.raises(ConnectError, match=r"several columns are named 'n': name all columns in csv\.columns"):
         SourceDriver(tmp_path).drain()
     named = SourceDriver(tmp_path, {"csv.columns": "n,x,m"})
     assert named.drain() == [{"n": "1", "x": "2", "m": "3"}]
