@@ -136,6 +136,11 @@ def topic_of(prefix: str, schema: str, name: str) -> str:
     return _INVALID.sub("_", f"{prefix}.{schema}.{name}")
 
 
+def knows(column: RowColumn, modes: ValueModes) -> bool:
+    """Whether a column can be read."""
+    return mapped(column.type, column.modifier, modes) is not None
+
+
 def reader_of(
     prefix: str, modes: ValueModes, columns: Sequence[RowColumn], taken: Sequence[bool], table: CatalogTable
 ) -> RowReader:

@@ -239,6 +239,20 @@ def test_an_unchanged_large_value_of_an_array_is_a_placeholder_or_a_warning(
     assert "public.items.b" in warning and "ALTER TABLE public.items REPLICA IDENTITY FULL" in warning
 
 
+def test_columns_of_unknown_types_are_left_out_with_a_warning(
+    items: Database, run: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    items.execute("ALTER TABLE items ADD area box, ADD spans int4multirange")
+    items.execute("INSERT INTO items VALUES (1, 'a', '(1,1),(0,0)')")
+    source = run()
+    source.take(1)
+    items.execute("UPDATE items SET name = 'b'")
+    source.take(1)
+    assert [record.value["after"] for record in source.records] == [{"id": 1, "name": "a"}, {"id": 1, "name": "b"}]
+    warning = "Columns of unknown types are left out, unless include.unknown.datatypes=true: public.items: "
+    assert [line for line in caplog.messages if "unknown" in line] == [f"{warning}area (box), spans (int4multirange)"]
+
+
 def test_truncate(items: Database, run: Start) -> None:
     source = run(skipped_operations="none").streaming()
     items.execute("TRUNCATE items")
