@@ -17,6 +17,7 @@ from runtime.engine.driver.session_starter import SessionStarter, listen
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import JSON_VALUES, STRING, Connect
 from tests.support.engine.driver_settings import driver_settings
+from tests.support.engine.engine_recorder import jvm_of
 from tests.support.processes import children, command_line, freeze, is_slot
 from tests.support.waiting import wait_until
 from tests.support.workers import StartWorker, WorkerProcess
@@ -75,6 +76,17 @@ def test_a_session_that_no_longer_works_is_replaced(part: str, tmp_path: Path, m
         client.close()
         for pid in _sessions(os.getpid()):
             os.kill(pid, signal.SIGKILL)
+
+
+def test_a_killed_jvm_of_the_slots_leaves_nothing_in_the_operators_folder(worker: StartWorker, tmp_path: Path) -> None:
+    (local := tmp_path / "local").mkdir()
+    process = worker({"spark.local.dir": str(local)})
+    wait_until(lambda: any(local.glob("*_slots/blockmgr-*")), 60)
+    left = {*local.glob("*_slots/*")}
+    os.kill(jvm_of({pid: command_line(pid) for pid in children(process.pid)}), signal.SIGKILL)
+    wait_until(lambda: any(local.glob("*_slots/blockmgr-*")) and not left & {*local.glob("*_slots/*")}, 60)
+    process.stop()
+    assert not list(local.iterdir())
 
 
 def _session_processes(worker: WorkerProcess) -> list[int]:
