@@ -27,7 +27,7 @@ class Placeholder:
 
     @property
     def numbers(self) -> list[int]:
-        """An array of whole numbers."""
+        """An array of numbers."""
         return list(self.bytes)
 
     @property

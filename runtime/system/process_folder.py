@@ -28,7 +28,7 @@ def make_folder(socket: str) -> str:
     """Create a folder that only this user can enter, for a socket of this name. Removes the folders of this user's
     processes that have ended. OSError if that fails."""
     for parent in {tempfile.gettempdir(), _SHORT}:
-        _remove(_orphans(Path(parent)))
+        remove_orphans(Path(parent))
     prefix = _own_prefix()
     folder = tempfile.mkdtemp(prefix=prefix)
     if len(os.fsencode(Path(folder, socket))) <= _MAX_SOCKET_PATH:
@@ -56,6 +56,11 @@ def make_folder_in(parent: Path) -> str:
     """Create a folder below `parent` that only this user can enter. Removes the same folders as work_folder()."""
     _remove([*_orphans(parent), *_old(parent)])
     return tempfile.mkdtemp(prefix=_own_prefix(), dir=parent)
+
+
+def remove_orphans(parent: Path) -> None:
+    """Remove the folders below `parent` of this user's processes that have ended."""
+    _remove(_orphans(parent))
 
 
 def _own_prefix() -> str:

@@ -7,10 +7,13 @@ with wider integers and with floating-point numbers, structs field by field. A m
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from runtime.connectors.files.arrow_casts import cast
 
 _types = pa.types
 EXACT_INTEGERS = 1 << 53
@@ -143,7 +146,7 @@ def conformed(batch: Any, schema: Any) -> Any:
 
 
 def conformed_column(column: Any, kind: Any) -> Any:
-    """A column as another type. MergeError, or an error of Arrow, if a value does not fit."""
+    """A column as another type. MergeError, DataError, or an error of Arrow, if a value does not fit."""
     if column.type.equals(kind):
         return column
     if _types.is_null(column.type):
@@ -155,12 +158,28 @@ def conformed_column(column: Any, kind: Any) -> Any:
     if _types.is_struct(kind):
         return _conformed_struct(column, kind)
     if _types.is_list(kind):
-        whole = column if not column.offset else column.take(pa.array(range(len(column))))
+        whole = _whole(column)
         values = conformed_column(whole.values, kind.value_type)
         return pa.ListArray.from_arrays(whole.offsets, values, type=kind, mask=_mask(whole))
     if _types.is_map(kind):
-        return pa.array(column.to_pylist(), type=kind)  # a rare case: MapArray has no constructor with a mask
-    return column.cast(kind)
+        return _conformed_map(column, kind)
+    return cast(column, kind)
+
+
+def _whole(column: Any) -> Any:
+    """The column with nested values that are not those of a longer one."""
+    return column.take(pa.array(range(len(column)))) if column.offset else column
+
+
+def _conformed_map(column: Any, kind: Any) -> Any:
+    if _types.is_struct(column.type):
+        item = reduce(merged_type, (field.type for field in column.type), pa.null())
+        column = pa.array(column.to_pylist(), pa.map_(pa.string(), item))
+    if not _types.is_map(column.type):
+        raise MergeError(f"{column.type} cannot be stored as {kind}")
+    whole = _whole(column)
+    keys, items = conformed_column(whole.keys, kind.key_type), conformed_column(whole.items, kind.item_type)
+    return pa.MapArray.from_arrays(whole.offsets, keys, items, type=kind, mask=_mask(whole))
 
 
 def _conformed_struct(column: Any, kind: Any) -> Any:

@@ -67,11 +67,15 @@ class FolderStore:
         selector = self._arrow.FileSelector(self._root, allow_not_found=True, recursive=True)
         with self._named(self.location.url, "list"):
             infos = self._files.get_file_info(selector)
-        return [
-            ListedFile(self._relative(info.path), info.size or 0, info.mtime_ns and info.mtime_ns // 1_000_000)
-            for info in infos
-            if info.is_file and not _temporary(info.base_name) and self._is_allowed(info.path)
-        ]
+        try:
+            return [
+                ListedFile(self._relative(info.path), info.size or 0, info.mtime_ns and info.mtime_ns // 1_000_000)
+                for info in infos
+                if info.is_file and not _temporary(info.base_name) and self._is_allowed(info.path)
+            ]
+        except UnicodeDecodeError as error:
+            name = bytes(error.object).decode("utf-8", "backslashreplace")
+            raise FileError(f"Cannot list {self.location.url}: rename {name}, which is not UTF-8") from None
 
     def find(self, path: str) -> ListedFile | None:
         """One file; None if it does not exist."""

@@ -44,15 +44,26 @@ def extension(file_format: FileFormat, compression: str) -> str:
 
 def compression_of(path: str) -> str | None:
     """The compression of a whole file, as its name shows: `gzip` for `.gz`; None if it has none."""
-    return next((name for suffix, name in _STREAM_COMPRESSIONS.items() if path.endswith(suffix)), None)
+    return next((name for suffix, name in _STREAM_COMPRESSIONS.items() if path.lower().endswith(suffix)), None)
 
 
 def format_of(path: str) -> FileFormat | None:
     """The format that the name of a file shows; None if it shows none."""
+    name = _uncompressed(path)
+    return next((kind for kind, endings in _EXTENSIONS.items() if name.endswith(endings)), None)
+
+
+def has_tabs(path: str) -> bool:
+    """Whether the name of a file of CSV shows that its fields are separated by tabs."""
+    return _uncompressed(path).endswith(".tsv")
+
+
+def _uncompressed(path: str) -> str:
+    """The path in small letters, without the extension of a compression."""
+    name = path.lower()
     for suffix in _STREAM_COMPRESSIONS:
-        path = path.removesuffix(suffix)
-    lowered = path.lower()
-    return next((kind for kind, endings in _EXTENSIONS.items() if lowered.endswith(endings)), None)
+        name = name.removesuffix(suffix)
+    return name
 
 
 def known_compression(name: str, value: Any) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 
 from runtime.connectors.postgres.catalog import CatalogTable, ancestors
 from runtime.connectors.postgres.definition import CdcSettings
 from runtime.connectors.postgres.selection import TableSelection
 from runtime.connectors.postgres.session import Session
-from runtime.connectors.postgres.tables import RowColumn, RowReader, reader_of
+from runtime.connectors.postgres.tables import RowColumn, RowReader, knows, reader_of
 from runtime.connectors.postgres.wire.pgoutput import Relation
+
+_log = logging.getLogger(__name__)
 
 
 class TableReaders:
@@ -17,6 +20,7 @@ class TableReaders:
 
     def __init__(self, settings: CdcSettings, session: Session, selection: TableSelection) -> None:
         self._settings, self._session, self._selection = settings, session, selection
+        self._warned = set[str]()
 
     def takes(self, schema: str, name: str) -> bool:
         """Whether the table is selected, or a table of which it is a partition."""
@@ -53,6 +57,17 @@ class TableReaders:
         ]
         return self._reader(table, columns)
 
+    def _warn_of_unknown_types(self, table: CatalogTable, columns: Sequence[RowColumn]) -> None:
+        values = self._settings.values
+        unknown = [f"{column.name} ({column.type.name})" for column in columns if not knows(column, values)]
+        text = f"{table.schema}.{table.name}: {', '.join(unknown)}"
+        if unknown and text not in self._warned:
+            self._warned.add(text)
+            _log.warning("Columns of unknown types are left out, unless include.unknown.datatypes=true: %s", text)
+
     def _reader(self, table: CatalogTable, columns: Sequence[RowColumn]) -> RowReader:
         taken = [self._selection.takes_column(table.schema, table.name, column.name) for column in columns]
+        self._warn_of_unknown_types(
+            table, [column for column, is_taken in zip(columns, taken, strict=True) if is_taken]
+        )
         return reader_of(self._settings.prefix, self._settings.values, columns, taken, table)

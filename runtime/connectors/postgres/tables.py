@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from runtime.connectors.postgres.values.defaults import default_of
 from runtime.connectors.postgres.values.mapping import Convert, Mapped, mapped
 from runtime.connectors.postgres.wire.pgoutput import UNCHANGED, Row, Unchanged
 
+_log = logging.getLogger(__name__)
 _INVALID = re.compile(r"[^\w.-]", re.ASCII)
 
 
@@ -56,6 +58,7 @@ class RowReader:
             for place, column, kind in columns
         ]  # fmt: skip
         self._key = [name for name in key if name in fields]
+        self._warned: set[str] = set()
         value = Schema(Type.STRUCT, optional=True, name=f"{topic}.Value",
                        fields=tuple(Field(*item) for item in fields.items()))  # fmt: skip
         self.value_schema = envelope_schema(topic, value)
@@ -74,6 +77,8 @@ class RowReader:
                 row[name] = None
                 continue
             if isinstance(text, Unchanged):
+                if unchanged is None:
+                    self._warn_not_sent(name)
                 row[name] = absent if unchanged is None else unchanged
                 continue
             try:
@@ -99,6 +104,16 @@ class RowReader:
         """The new row with its unchanged values taken from the old one, where that has them."""
         return [before if after is UNCHANGED else after for after, before in zip(new, old, strict=True)]
 
+    def _warn_not_sent(self, name: str) -> None:
+        if name in self._warned:
+            return
+        self._warned.add(name)
+        _log.warning(
+            "PostgreSQL does not send large values of %s.%s that an update has not changed. No placeholder has their "
+            "type, so that records have null or a default instead. Remedy: ALTER TABLE %s REPLICA IDENTITY FULL",
+            self.text, name, self.text,
+        )  # fmt: skip
+
     def _invalid(self, name: str, error: Exception) -> DataError:
         return DataError(f"The column {name} of {self.text} has a value that cannot be converted: {error}")
 
@@ -119,6 +134,11 @@ def _schema(column: RowColumn, kind: Mapped, in_key: bool) -> Schema:
 def topic_of(prefix: str, schema: str, name: str) -> str:
     """The topic of a table, with underscores instead of characters that a topic's name cannot have."""
     return _INVALID.sub("_", f"{prefix}.{schema}.{name}")
+
+
+def knows(column: RowColumn, modes: ValueModes) -> bool:
+    """Whether a column can be read."""
+    return mapped(column.type, column.modifier, modes) is not None
 
 
 def reader_of(

@@ -38,6 +38,7 @@ from runtime.engine.driver.daemon import PRELOAD
 from runtime.engine.driver.executor_profiles import executor_sizes
 from runtime.engine.driver.guard import Guard
 from runtime.engine.driver.jvm import SLOTS_JAVA_OPTIONS, environment, find_java
+from runtime.engine.driver.local_folders import LocalFolders
 from runtime.engine.driver.session.spark_errors import has_lost_jvm
 from runtime.engine.driver.session_process import serve_session
 from runtime.engine.driver.session_starter import SessionStarter, listen
@@ -76,6 +77,7 @@ class Driver:
         self._conf: dict[str, str] = {}  # the operator's properties, with the jars of packages
         self._cluster: ClusterJobs | None = None  # None in local mode
         self._session: SessionStarter | None = None  # only in local mode
+        self._local: LocalFolders | None = None  # of the slots' JVM, only in local mode
         self._slots = threading.Lock()  # guards the next three attributes
         self._wanted = set(settings.slots)
         self._executors = executor_sizes(settings.executors)
@@ -117,7 +119,12 @@ class Driver:
             os.environ[ROWS] = settings.folder
         self._conf = self._with_packages()
         options = (*SLOTS_JAVA_OPTIONS, *self._archive_options())
-        return start_spark(java, self._conf, settings.master, folder, folder.parent, options, self._launched)
+        conf = self._conf
+        if settings.local:
+            self._local = LocalFolders(conf, str(folder.parent), "_slots")
+            self._local.remove()  # those of a driver that was killed
+            conf = self._local.conf
+        return start_spark(java, conf, settings.master, folder, folder.parent, options, self._launched)
 
     def _launched(self, gateway: Any) -> None:
         self._gateway = gateway
@@ -275,6 +282,8 @@ class Driver:
         self._guard.end_all()  # slots that started meanwhile
         if self._session is not None:
             self._session.remove_files()
+        if self._local is not None:
+            self._local.remove()
         shutil.rmtree(self._settings.folder, ignore_errors=True)
         if os.getppid() != self._worker:  # a killed worker cannot remove its folder
             shutil.rmtree(Path(self._settings.folder).parent, ignore_errors=True)

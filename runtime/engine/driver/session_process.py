@@ -16,6 +16,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,9 @@ from runtime.engine.driver.session.record_query.service import RecordQueries
 from runtime.engine.driver.session.server import SessionServer
 from runtime.engine.driver.session.source.streams import SourceStreams
 from runtime.engine.driver.session.spark_session import SharedSession
-from runtime.engine.driver.session_starter import SERVING
+from runtime.engine.driver.session_starter import HEARTBEAT, SERVING
 from runtime.engine.driver.spark_start import start_spark
+from runtime.engine.protocol.lease import DUMP_SIGNAL
 from runtime.engine.protocol.settings import DriverSettings
 from runtime.system.allowed_folders import limit_files
 from runtime.system.cgroup import end_first
@@ -65,10 +67,25 @@ def run(settings: DriverSettings, listener: socket.socket, rows: str, worker: in
     )  # fmt: skip
     refuse_accumulators(context)
     server = serve_session(context, listener, rows, worker, IDLE_END)
-    Path(settings.folder, SERVING).touch()
+    clock = gateways[0].jvm.java.lang.System
+    beating = Path(settings.folder, SERVING)
+    beating.touch()
+    threading.Thread(target=_beat, args=(server, clock, beating), name="heartbeat", daemon=True).start()
     threading.Thread(target=_leave_when_idle, args=(server, gateways[0]), name="idle", daemon=True).start()
     code = gateways[0].proc.wait()
     os._exit(0 if server.idle.is_set() else code or 1)
+
+
+def _beat(server: SessionServer, clock: Any, file: Path) -> None:
+    """Tell the driver that the server of tasks, the interpreter and the JVM work, until the JVM has ended."""
+    from py4j.protocol import Py4JError
+
+    with contextlib.suppress(Py4JError, OSError):
+        while True:
+            server.wait_for_lock()
+            clock.nanoTime()
+            os.utime(file)
+            time.sleep(HEARTBEAT)
 
 
 def _leave_when_idle(server: SessionServer, gateway: Any) -> None:
@@ -82,6 +99,7 @@ def _leave_when_idle(server: SessionServer, gateway: Any) -> None:
 def main() -> None:
     """Run the process of the session."""
     faulthandler.enable()
+    faulthandler.register(DUMP_SIGNAL)
     signal.signal(signal.SIGTERM, lambda *_: None)  # the driver ends its process group, the JVM first
     descriptor, rows, worker = sys.argv[1:]
     settings = DriverSettings.from_json(json.loads(sys.stdin.buffer.readline()))

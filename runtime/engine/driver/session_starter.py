@@ -20,6 +20,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from runtime.engine.driver.local_folders import LocalFolders
+from runtime.engine.protocol.lease import DUMP_SIGNAL
 from runtime.engine.protocol.settings import DriverSettings
 from runtime.system import frames
 from runtime.system.processes import die_with_parent, folder_of_children
@@ -27,16 +29,20 @@ from runtime.system.python_process import module_command
 from runtime.system.scheduling import ProcessTree, RunLimit
 
 SERVING = "serving"
-"""The file in the folder of a process that tells that it has started."""
+"""The file in the folder of a process that tells that it has started, and by its time that it still works."""
+
+HEARTBEAT = 2.0
+"""Seconds between two changes of that file's time."""
 
 _FOLDER = "session"
-_LOCAL = "spark.local.dir"
 _ATTEMPTS = 3
 """Starts in a row that fail before the requests that wait do: the process is the first that the system kills if memory
 is short."""
 
 _START_LIMIT = 90.0  # seconds for a start, twice the time after each that failed
 _MAX_DOUBLINGS = 3
+_SILENCE = 60.0  # seconds without a heartbeat after which a process is ended; collections of large heaps are shorter
+_DUMP_TIME = 1.0  # seconds to write its stacks
 _PAUSE, _MAX_PAUSE = 1.0, 10.0  # seconds between two starts
 _REFUSAL = 1.0  # seconds for the request of a connection that is refused
 _BACKLOG = 128
@@ -59,17 +65,17 @@ class SessionStarter:
 
     def __init__(
         self, settings: DriverSettings, conf: Mapping[str, str], listener: socket.socket,
-        log: Callable[[str, str], None], start_limit: float = _START_LIMIT,
-        pause: float = _PAUSE,
+        log: Callable[[str, str], None], start_limit: float = _START_LIMIT, pause: float = _PAUSE,
+        silence: float = _SILENCE,
     ) -> None:  # fmt: skip
         """`conf`: the properties of Spark. `log` gets the level and the text of messages. `start_limit`: seconds after
-        which a process that does not serve tasks yet is ended. `pause`: seconds after the first failed start."""
-        own = Path(settings.folder).parent.name
-        folders = (Path(folder.strip(), own) for folder in conf.get(_LOCAL, "").split(",") if folder.strip())
-        self._folder, self._scratch = Path(settings.folder, _FOLDER), tuple(folders)
-        scratch = {_LOCAL: ",".join(map(str, self._scratch))} if self._scratch else {}
-        self._settings = replace(settings, conf={**conf, **scratch}, secret="")
+        which a process that does not serve tasks yet is ended. `pause`: seconds after the first failed start.
+        `silence`: seconds after which a process without a heartbeat is ended."""
+        self._folder = Path(settings.folder, _FOLDER)
+        self._local = LocalFolders(conf, str(Path(settings.folder).parent))
+        self._settings = replace(settings, conf=self._local.conf, secret="")
         self._listener, self._log, self._start_limit, self._pause = listener, log, start_limit, pause
+        self._silence = silence
 
     def start(self) -> None:
         """Wait for connections in a thread, whose end would be that of the process."""
@@ -111,32 +117,54 @@ class SessionStarter:
             with contextlib.suppress(OSError):  # it has ended
                 process.stdin.write(settings.encode() + b"\n")
                 process.stdin.flush()
-            self._await_start(process, start_limit)
+            ended = threading.Event()
+            threading.Thread(target=_set_at_end, args=(ended, process), name="session-end", daemon=True).start()
+            if self._await_start(process, start_limit, ended):
+                self._watch(process, ended)
             code = process.wait()
         has_served = self._has_served()
         self.remove_files()
         return code, has_served
 
     def remove_files(self) -> None:
-        """Remove what a process has left, also in the folders of spark.local.dir, where a JVM that is killed leaves all
-        its blocks."""
-        for folder in (self._folder, *self._scratch):
-            shutil.rmtree(folder, ignore_errors=True)
+        """Remove what a process has left."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._local.remove()
 
     def _has_served(self) -> bool:
         return Path(self._folder, SERVING).exists()
 
-    def _await_start(self, process: subprocess.Popen[bytes], seconds: float) -> None:
-        """Wait until the process serves tasks or has ended. It is killed if neither happens in time."""
+    def _await_start(self, process: subprocess.Popen[bytes], seconds: float, ended: threading.Event) -> bool:
+        """Wait until the process serves tasks or has ended. It is killed if neither happens in time. Whether it serves
+        tasks."""
         limit = RunLimit(seconds, ProcessTree(process.pid))
         while not self._has_served():
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(limit.pause)
-                return
+            if ended.wait(limit.pause):
+                return False
             if limit.over():
                 self._log("ERROR", f"The Spark session of connectors has not started within {seconds:g} s")
                 process.kill()  # its JVM ends with it
+                return False
+        return True
+
+    def _watch(self, process: subprocess.Popen[bytes], ended: threading.Event) -> None:
+        """Wait for the end of the process. It is killed if it, or its JVM, no longer works."""
+        limit = RunLimit(self._silence, ProcessTree(process.pid))
+        heartbeat = self._last_heartbeat()
+        while not ended.wait(limit.pause):
+            if (latest := self._last_heartbeat()) != heartbeat:
+                heartbeat, limit = latest, RunLimit(self._silence, ProcessTree(process.pid))
+            elif limit.over():
+                self._log("ERROR", f"The Spark session of connectors has not responded for {self._silence:g} s")
+                process.send_signal(DUMP_SIGNAL)
+                ended.wait(_DUMP_TIME)
+                process.kill()
                 return
+
+    def _last_heartbeat(self) -> int:
+        with contextlib.suppress(FileNotFoundError):  # it ends, and its folder has been removed
+            return Path(self._folder, SERVING).stat().st_mtime_ns
+        return 0
 
     def _refuse_waiting(self, reason: str) -> None:
         """Respond to the requests of waiting connections with an error, which tasks count and show."""
@@ -146,3 +174,8 @@ class SessionStarter:
             with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError, frames.FrameError):
                 frames.read(stream)
                 connection.sendall(frames.encode({"error": reason, "kind": "other", "closes": True}))
+
+
+def _set_at_end(ended: threading.Event, process: subprocess.Popen[bytes]) -> None:
+    process.wait()  # with a limit it would look twenty times a second
+    ended.set()

@@ -36,7 +36,7 @@ class TypedValues:
 
     def _array(self, column: Any, field: Any) -> Any:
         try:
-            array = conformed_column(inferred_array(column), field.type)
+            array = conformed_column(inferred_array(column, field.type), field.type)
         except (MergeError, *CONVERSION_ERRORS) as error:
             raise DataError(f"{field.name} is not {field.type} (schema): {error}") from error
         if array.null_count and not field.nullable:

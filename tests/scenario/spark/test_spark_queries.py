@@ -12,7 +12,7 @@ PROGRAM = """
 import json, sys
 from pyspark.sql import SparkSession
 from runtime.engine.driver.session.frames import selected
-from runtime.engine.driver.session.queries import functions_that_run_java, restrict
+from runtime.engine.driver.session.queries import check_columns, functions_that_run_java, restrict
 from runtime.engine.driver.session.spark_errors import described, kind_of
 
 settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
@@ -31,9 +31,19 @@ for text in json.load(sys.stdin):
         found[text] = ["ok", [list(row) for row in selected(one, one.range(2), text).collect()]]
     except Exception as error:
         found[text] = [kind_of(error).value, described(error)]
+def outcome(action):
+    try:
+        return action()
+    except Exception as error:
+        return described(error)
+columns = {}
+for text in COLUMNS:
+    frame = session.sql(text)
+    columns[text] = [outcome(lambda: check_columns(session, frame.columns)),
+                     outcome(lambda: frame.write.mode("overwrite").parquet("written"))]
 after = {"kept": session.table("kept").count(), "tables": [table.name for table in session.catalog.listTables()],
          "set": session.conf.get("spark.sql.ansi.enabled")}
-print(json.dumps([found, after]))
+print(json.dumps([found, columns, after]))
 """
 
 QUERIES = {
@@ -72,15 +82,26 @@ OTHERS = {
 }
 
 
+_ONLY_IN_CASE = ", whose names differ only in case: give one of them another name with AS"
+COLUMNS = {
+    "SELECT id, id + 1 AS next FROM kept": None,
+    "SELECT named_struct('a', id, 'A', 1) AS s, id AS a FROM kept": None,
+    "SELECT id, id FROM kept": "spark.sql has two columns named id: give one of them another name with AS",
+    "SELECT id, 1 AS Id FROM kept": f"spark.sql has the columns id and Id{_ONLY_IN_CASE}",
+}
+"""Queries, and why their columns are refused."""
+
+
 def test_only_queries_are_executed(tmp_path: Path) -> None:
     texts = [*QUERIES, *STATEMENTS, *PROGRAMS, *OTHERS]
+    program = f"COLUMNS = {[*COLUMNS]}\n{PROGRAM}"
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], input=json.dumps(texts), cwd=tmp_path, capture_output=True, text=True,
+        [sys.executable, "-c", program], input=json.dumps(texts), cwd=tmp_path, capture_output=True, text=True,
         timeout=280, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     found: dict[str, Any]
-    found, after = json.loads(done.stdout.splitlines()[-1])
+    found, columns, after = json.loads(done.stdout.splitlines()[-1])
     assert {text: found[text] for text in QUERIES} == {text: ["ok", rows] for text, rows in QUERIES.items()}
     for text in STATEMENTS:
         assert found[text][0] == "query"
@@ -90,5 +111,8 @@ def test_only_queries_are_executed(tmp_path: Path) -> None:
     for text, message in OTHERS.items():
         assert found[text][0] == "query"
         assert message in found[text][1], text
+    for text, (refusal, failure) in columns.items():
+        assert refusal == COLUMNS[text]
+        assert (failure is None) == (refusal is None), "Spark cannot write what is refused"
     assert after == {"kept": 1, "tables": ["kept"], "set": "true"}
     assert not (tmp_path / "started").exists()

@@ -199,6 +199,7 @@ def test_windows_are_sent_once_after_a_kill_and_a_changed_query_is_refused(
         ({"spark.sql": "SELECT count(*) AS n FROM `{0}`"}, "spark.sql", "output mode: append"),
         ({"spark.sql": "SELECT 1 AS n"}, "spark.sql", "not a stream"),
         ({"spark.key": "other"}, "spark.sql", "spark.key names no column"),
+        ({"spark.sql": "SELECT id, 1 AS ID FROM `{0}`"}, "spark.sql", "the columns id and ID, whose names differ only"),
         ({"query.output.mode": "complete"}, "spark.sql", "output mode: complete"),
     ],
 )

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from functools import partial
 from pathlib import Path
 
+import pytest
 from pyarrow import parquet
 
+from runtime.connectors.spark import session_client
+from runtime.connectors.spark.session_client import SessionClient, SessionLostError
+from runtime.engine.driver.session_starter import SessionStarter, listen
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import JSON_VALUES, STRING, Connect
-from tests.support.processes import children, command_line, is_slot
+from tests.support.engine.driver_settings import driver_settings
+from tests.support.engine.engine_recorder import jvm_of
+from tests.support.processes import children, command_line, freeze, is_slot
 from tests.support.waiting import wait_until
 from tests.support.workers import StartWorker, WorkerProcess
+
+_SILENCE = 4.0  # seconds, twice the time between two heartbeats
 
 
 def test_a_session_that_ends_takes_no_slot_along_and_loses_no_record(
@@ -31,7 +40,7 @@ def test_a_session_that_ends_takes_no_slot_along_and_loses_no_record(
     slots = {pid for pid in children(process.pid) if is_slot(pid)}
     for number in range(1, 3):
         (session,) = _session_processes(process)
-        (jvm,) = (pid for pid in children(session) if "PythonGatewayServer" in command_line(pid))
+        (jvm,) = _jvms(session)
         os.kill((jvm, session)[number - 1], signal.SIGKILL)
         _send(broker, topic, number)
         wait_until(partial(_has, table, number + 1), 60)
@@ -40,8 +49,56 @@ def test_a_session_that_ends_takes_no_slot_along_and_loses_no_record(
     assert process.log.read_text().count("The Spark session of connectors has ended with exit code") == 2
 
 
+@pytest.mark.parametrize("part", ["process", pytest.param("JVM", marks=pytest.mark.soak)])
+def test_a_session_that_no_longer_works_is_replaced(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, log = tmp_path / "spark1.sock", list[str]()
+    monkeypatch.setenv(session_client.SOCKET, str(path))
+    listener, settings = listen(path, tmp_path / "spark.sock"), driver_settings(tmp_path / "driver")
+    Path(settings.folder).mkdir()
+    SessionStarter(settings, {}, listener, lambda _, text: log.append(text), silence=_SILENCE).start()
+    client, query = SessionClient("test"), {"op": session_client.CHECK_SQL, "sql": "SELECT 1 AS n FROM records"}
+    try:
+        client.send(lambda: query).result(60)
+        (session,) = _sessions(os.getpid())
+        (jvm,) = _jvms(session)
+        freeze(session if part == "process" else jvm)
+        with pytest.raises(SessionLostError):
+            client.send(lambda: query).result(60)
+        assert log[0] == f"The Spark session of connectors has not responded for {_SILENCE:g} s"
+        client.send(lambda: query).result(60)
+        assert _sessions(os.getpid()) != [session]
+        assert command_line(jvm) == ""
+        if part == "JVM":  # the longer test
+            time.sleep(2 * _SILENCE)
+            client.send(lambda: query).result(60)
+            assert len(log) == 2, "a session without requests has a heartbeat too"
+    finally:
+        client.close()
+        for pid in _sessions(os.getpid()):
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_a_killed_jvm_of_the_slots_leaves_nothing_in_the_operators_folder(worker: StartWorker, tmp_path: Path) -> None:
+    (local := tmp_path / "local").mkdir()
+    process = worker({"spark.local.dir": str(local)})
+    wait_until(lambda: any(local.glob("*_slots/blockmgr-*")), 60)
+    left = {*local.glob("*_slots/*")}
+    os.kill(jvm_of({pid: command_line(pid) for pid in children(process.pid)}), signal.SIGKILL)
+    wait_until(lambda: any(local.glob("*_slots/blockmgr-*")) and not left & {*local.glob("*_slots/*")}, 60)
+    process.stop()
+    assert not list(local.iterdir())
+
+
 def _session_processes(worker: WorkerProcess) -> list[int]:
-    return [pid for pid in children(worker.pid) if "driver.session_process" in command_line(pid)]
+    return _sessions(worker.pid)
+
+
+def _sessions(pid: int) -> list[int]:
+    return [child for child in children(pid) if "driver.session_process" in command_line(child)]
+
+
+def _jvms(session: int) -> list[int]:
+    return [pid for pid in children(session) if "PythonGatewayServer" in command_line(pid)]
 
 
 def _send(broker: KafkaBroker, topic: str, number: int) -> None:

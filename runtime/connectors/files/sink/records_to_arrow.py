@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any
 
 import pyarrow as pa
@@ -28,9 +28,10 @@ class ArrowConversion:
     def __init__(self) -> None:
         self._schemas = SchemaCache(_arrow_schema)
 
-    def record_batch(self, values: ValueBatch) -> Any:
+    def record_batch(self, values: ValueBatch, known: Any = None) -> Any:
         """The values as a record batch. With a Connect schema, its fields; otherwise the keys of the maps, in the order
-        in which they first occur, with the types of their values. Raises one of CONVERSION_ERRORS."""
+        in which they first occur, with the types of their values. `known`: the fields of which some are known already,
+        as in inferred_array(). Raises one of CONVERSION_ERRORS."""
         schema = values.schema
         if schema is not None and schema.type is not Type.MAP:
             arrow = self._schemas.get(schema)
@@ -43,7 +44,9 @@ class ArrowConversion:
         named = _columns(values)
         if not named:
             return _without_fields(values.count)
-        return pa.RecordBatch.from_arrays([inferred_array(column) for column in named.values()], names=list(named))
+        kinds = _kinds(known or ())
+        arrays = [inferred_array(column, kinds.get(name)) for name, column in named.items()]
+        return pa.RecordBatch.from_arrays(arrays, names=list(named))
 
 
 def _arrow_schema(schema: Schema) -> Any:
@@ -82,14 +85,52 @@ def _columns(values: ValueBatch) -> Mapping[str, Column]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def inferred_array(column: Column) -> Any:
-    """The values of one type; integers and floating-point numbers are mixed as the latter."""
+def inferred_array(column: Column, kind: Any = None) -> Any:
+    """The values of one type; integers and floating-point numbers are mixed as the latter. `kind`: the type for which
+    they are meant, which decides what is a map: otherwise dictionaries are structs, each with the keys of all."""
+    if kind is not None and _has_maps(kind):
+        return _with_maps(list(column), kind)
     if type(column) is ConstantColumn:
         return pa.repeat(pa.scalar(column.value), len(column))
     array = pa.array(column, from_pandas=False)
     if _has_booleans(column, array.type):
         raise DataError("Booleans and floating-point numbers cannot be stored in the same field")
     return array
+
+
+def _kinds(fields: Iterable[Any]) -> dict[str, Any]:
+    return {field.name: field.type for field in fields}
+
+
+def _has_maps(kind: Any) -> bool:
+    if pa.types.is_struct(kind):
+        return any(_has_maps(field.type) for field in kind)
+    return pa.types.is_map(kind) or (pa.types.is_list(kind) and _has_maps(kind.value_type))
+
+
+def _with_maps(values: list[Any], kind: Any) -> Any:
+    present = [value for value in values if value is not None]
+    nulls = pa.array([value is None for value in values], pa.bool_())
+    if pa.types.is_list(kind) and all(isinstance(value, list) for value in present):
+        items = inferred_array(list(chain.from_iterable(present)), kind.value_type)
+        return pa.ListArray.from_arrays(_offsets(values), items, mask=nulls)
+    if pa.types.is_list(kind) or not all(isinstance(value, Mapping) for value in present):
+        return inferred_array(values)
+    if pa.types.is_map(kind):
+        names = list(chain.from_iterable(present))
+        keys = pa.array(names, None if names else kind.key_type)
+        items = inferred_array([item for value in present for item in value.values()], kind.item_type)
+        return pa.MapArray.from_arrays(_offsets(values), keys, items, mask=nulls)
+    fields, kinds = dict.fromkeys(chain.from_iterable(present)), _kinds(kind)
+    if not fields:
+        return inferred_array(values)
+    columns = {name: [None if value is None else value.get(name) for value in values] for name in fields}
+    arrays = [inferred_array(column, kinds.get(name)) for name, column in columns.items()]
+    return pa.StructArray.from_arrays(arrays, names=list(fields), mask=nulls)
+
+
+def _offsets(values: Iterable[Any]) -> Any:
+    return pa.array(accumulate((len(value or ()) for value in values), initial=0), pa.int32())
 
 
 def _has_booleans(values: Iterable[Any], kind: Any) -> bool:

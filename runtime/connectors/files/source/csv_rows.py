@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from runtime.api.errors import DataError
 from runtime.connectors.files.arrow_values import ArrowValues
+from runtime.connectors.files.formats import has_tabs
 from runtime.connectors.files.source.opened_file import OpenedFile
 from runtime.connectors.files.source.rows import FileRows, Piece, ReadSettings, UnreadableRows, block_rows
 from runtime.connectors.files.source.text_blocks import CsvEnds, TextBlock, text_blocks, without_mark
@@ -24,7 +25,7 @@ Part = Any
 
 def csv_rows(opened: OpenedFile, settings: ReadSettings) -> Iterator[FileRows]:
     """The rows of a file that have not been read."""
-    delimiter = "\t" if opened.path.partition(".tsv")[1] else settings.delimiter
+    delimiter = "\t" if has_tabs(opened.path) else settings.delimiter
     ends, row = CsvEnds(delimiter.encode(settings.charset)), opened.resume[1]
     first, complete = ends.first(opened) if settings.header or not settings.columns else (b"", True)
     if not complete and not opened.is_settled():
@@ -34,6 +35,8 @@ def csv_rows(opened: OpenedFile, settings: ReadSettings) -> Iterator[FileRows]:
     names = settings.columns or _names(first, delimiter, settings)
     if not names:
         return
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise DataError(f"several columns are named {repeated[0]!r}: name all columns in csv.columns")
     parser = _Parser(names, delimiter, settings.charset, ends)
     for block in text_blocks(opened, ends, len(first) if settings.header else 0):
         parts = _Parts(list(parser.parts(block)), parser.to_values)

@@ -6,6 +6,8 @@ file after the header. Reading may start at any row.
 
 from __future__ import annotations
 
+import json
+import re
 import struct
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -170,6 +172,15 @@ def _json(opened: OpenedFile, settings: ReadSettings) -> Iterator[FileRows]:
         row += len(lines)
 
 
+_LONG_NUMBER = re.compile(rb"\d{20}|-\d{19}")
+
+
+def _check_integer(text: str) -> None:
+    """ValueError for an integer that orjson would read as a floating-point number, without its last digits."""
+    if not -(1 << 63) <= int(text) < 1 << 64:
+        raise ValueError(f"the integer {text} has more than 64 bits: write it as text")
+
+
 class _Documents:
     """Lines of JSON as pieces."""
 
@@ -184,7 +195,10 @@ class _Documents:
             return self._apart(lines)
 
     def _document(self, line: bytes) -> Any:
-        return orjson.loads(line if self._charset == "utf-8" else line.decode(self._charset))
+        text = line if self._charset == "utf-8" else line.decode(self._charset)
+        if _LONG_NUMBER.search(line):
+            json.loads(text, parse_int=_check_integer)
+        return orjson.loads(text)
 
     def _apart(self, lines: Sequence[bytes]) -> list[Piece]:
         pieces: list[Piece] = []
@@ -195,7 +209,8 @@ class _Documents:
             except ValueError as error:
                 if values:
                     pieces.append(ValueBatch(None, values))
-                pieces.append(UnreadableRows(1, f"not valid JSON: {error}", line))
+                reason = f"not valid JSON: {error}" if isinstance(error, json.JSONDecodeError) else str(error)
+                pieces.append(UnreadableRows(1, reason, line))
                 values = []
         return [*pieces, ValueBatch(None, values)] if values else pieces
 

@@ -48,7 +48,7 @@ def path_matcher(settings: FilesSourceSettings) -> Callable[[str], bool]:
     """Whether a path, relative to the folder, is one of a file to read. Names that start with a dot are not."""
     import regex  # by tasks of this connector only
 
-    pattern = regex.compile(_regex(settings.pattern))
+    pattern = regex.compile(_regex(settings.pattern), regex.DOTALL)  # names may have line breaks
 
     def matches(path: str) -> bool:
         if any(part.startswith(".") for part in path.split("/")):

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, CursorResult, Select
 
+from runtime.connectors.jdbc.source.odd_times import tolerate_odd_times
+
 Row = Sequence[Any]
 
 
@@ -51,6 +53,7 @@ class PostgresStream:
             connection.begin()  # the driver begins one anyway, which rollback() would not know
         driver: Any = connection.connection.driver_connection
         self._cursor = driver.cursor(name="headrace_rows", binary=True)
+        tolerate_odd_times(self._cursor)
         try:
             self._cursor.execute(str(compiled), dict(compiled.params))
         except BaseException:

@@ -12,6 +12,7 @@ from typing import Any
 from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
 from runtime.api.data.schema import Schema, Type
 from runtime.connectors.jdbc.modes import Granularity, NumericMapping, ZeroDates
+from runtime.connectors.jdbc.source.odd_times import present_time
 from runtime.connectors.jdbc.types import (
     JSON_NAME,
     MICRO_TIMESTAMP_NAME,
@@ -61,7 +62,10 @@ class SourceColumn:
     def values(self, column: Column) -> Column:
         """The values of the records."""
         convert = self.convert
-        return column if convert is None else [None if value is None else convert(value) for value in column]
+        if convert is None:
+            has_odd = self.type.kind in _TIMES and str in set(map(type, column))
+            return list(map(present_time, column)) if has_odd else column
+        return [None if value is None else convert(value) for value in column]
 
     def each(self, column: Column, failed: Callable[[int, Exception], object]) -> Column:
         """The values of the records, one by one; None for those that cannot be converted, whose indices and errors
@@ -95,6 +99,7 @@ _PYTHON: dict[Kind, Convert] = {
     Kind.FLOAT32: float,
     Kind.FLOAT64: float,
 }
+_TIMES = TIMESTAMPS | {Kind.DATE, Kind.TIME}
 _CAST = frozenset({Kind.UUID, Kind.JSON, Kind.OTHER})
 
 
@@ -135,6 +140,8 @@ def _mapped(database_type: DatabaseType, mapping: ValueMapping) -> tuple[Schema,
 def _array(element: DatabaseType, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
     schema, convert = _mapped(element, mapping)
     array = Schema(Type.ARRAY, values=schema.replace(optional=True))
+    if convert is None and element.kind in _TIMES:
+        convert = present_time
 
     def flat(value: Any) -> Any:
         """PostgreSQL declares no number of dimensions, so that only a value shows them."""
@@ -256,7 +263,18 @@ def as_instant(value: Any, zone: dt.tzinfo) -> dt.datetime:
     if isinstance(value, int | float):
         return from_micros(round(value * 1000))
     moment = value if isinstance(value, dt.datetime) else dt.datetime.fromisoformat(str(value))
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)
+    return moment if moment.tzinfo is not None else _in_zone(moment, zone)
+
+
+def _in_zone(moment: dt.datetime, zone: dt.tzinfo) -> dt.datetime:
+    """A local time. One that occurs twice, since clocks are set back, is that after the change, as for Java and
+    PostgreSQL."""
+    local = moment.replace(tzinfo=zone)
+    if zone is dt.UTC:
+        return local
+    again = local.replace(fold=1)
+    before, after = local.utcoffset(), again.utcoffset()
+    return again if before is not None and after is not None and after < before else local
 
 
 def as_date(value: Any) -> dt.date:

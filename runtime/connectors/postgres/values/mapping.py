@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, date_of, time_of
+from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, date_of, logical_name, time_of
 from runtime.api.data.schema import Field, Schema, Type
 from runtime.connectors.postgres.catalog import PgType
 from runtime.connectors.postgres.definition import ValueModes
@@ -27,7 +27,8 @@ Convert = Callable[[bytes], Any]
 @dataclass(frozen=True, slots=True)
 class Mapped:
     """A type's schema, without `optional` and default, and its conversion. `unchanged` stands for a large value that an
-    update has not changed, `missing` for a value of a required column that PostgreSQL has not sent."""
+    update has not changed, None if nothing can; `missing` for a required value that PostgreSQL has not sent with a
+    key."""
 
     schema: Schema
     convert: Convert
@@ -102,7 +103,9 @@ def _unchanged_array(item: Mapped, placeholder: Placeholder) -> list[Any] | None
         return [placeholder.uuid]
     if item.unchanged is not None:
         return [item.unchanged]
-    is_whole = item.schema.type in (Type.INT16, Type.INT32, Type.INT64) and item.schema.name in (None, names.DATE)
+    if item.schema.type in (Type.FLOAT32, Type.FLOAT64):
+        return [float(number) for number in placeholder.numbers]
+    is_whole = item.schema.type in (Type.INT16, Type.INT32, Type.INT64) and logical_name(item.schema) is None
     return placeholder.numbers if is_whole else None
 
 

@@ -118,10 +118,10 @@ class ChangeConversion:
 
     def _divided(self, values: ValueBatch) -> Iterator[_Part]:
         """Deletions and rows."""
-        batch = self._values.record_batch(values)
+        debezium = self._settings.envelope is Envelope.DEBEZIUM
+        batch = self._values.record_batch(values, _envelope(self._columns.schema) if debezium else self._columns.schema)
         if batch.schema.names == [VALUE] and not _has_fields(values):
             raise DataError(f"The value is {batch.schema.field(VALUE).type}, not an object with fields")
-        debezium = self._settings.envelope is Envelope.DEBEZIUM
         deleted = _debezium_deletions(batch) if debezium else _marked_deletions(batch)
         for is_deletion, mask in ((True, deleted), (False, pc.invert(deleted))):
             index = pc.indices_nonzero(mask)
@@ -211,6 +211,11 @@ def _has_fields(values: ValueBatch) -> bool:
     if values.schema is not None:
         return values.schema.type in (Type.STRUCT, Type.MAP)
     return isinstance(values.first, Mapping)
+
+
+def _envelope(columns: Any) -> Any:
+    """The fields of an event with rows of these columns."""
+    return columns and pa.schema([pa.field(image, pa.struct(list(columns))) for image in ("before", "after")])
 
 
 def _debezium_deletions(batch: Any) -> Any:

@@ -53,7 +53,7 @@ class TableColumns:
     ) -> Iterator[tuple[range, Any]]:
         part = values if len(places) == values.count else selected(values, places)
         try:
-            batch = self._conversion.record_batch(part)
+            batch = self._conversion.record_batch(part, self.schema)
             self._check_objects(part, batch)
             batch = self.fitted(batch)
         except (MergeError, *CONVERSION_ERRORS) as error:

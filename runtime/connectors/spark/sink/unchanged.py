@@ -63,7 +63,7 @@ def _unchanged(column: Any, placeholder: Placeholder) -> Any:
             return _of_length(column, 1, lambda value: value[0] in placeholder.texts)
         if _is_binary(kind.value_type):
             return _of_length(column, 1, lambda value: value[0] == placeholder.bytes)
-        if _types.is_integer(kind.value_type):
+        if _types.is_integer(kind.value_type) or _types.is_floating(kind.value_type):
             return _of_length(column, len(placeholder.numbers), lambda value: value == placeholder.numbers)
     if _types.is_map(kind) and _is_text(kind.key_type):
         return _of_length(column, 1, lambda value: value == list(placeholder.pairs.items()))

@@ -48,6 +48,21 @@ def without_semicolon(sql: str) -> str:
     return sql.rstrip().rstrip(";")
 
 
+def check_columns(session: Any, names: Sequence[str]) -> None:
+    """NotAQueryError for two columns of a result that Spark does not distinguish, and hence does not write."""
+    fold = str if session.conf.get("spark.sql.caseSensitive") == "true" else str.lower
+    earlier: dict[str, str] = {}
+    for name in names:
+        other = earlier.setdefault(fold(name), name)
+        if other != name:
+            both = f"the columns {other} and {name}, whose names differ only in case"
+        elif names.count(name) > 1:
+            both = f"two columns named {name}"
+        else:
+            continue
+        raise NotAQueryError(f"spark.sql has {both}: give one of them another name with AS")
+
+
 def functions_that_run_java(session: Any) -> list[Any]:
     """The identifiers of the functions that call any Java method, the same in all new sessions."""
     names = _registry(session).listFunction()

@@ -139,6 +139,11 @@ class SessionServer:
             self._connections += has_room
             return has_room
 
+    def wait_for_lock(self) -> None:
+        """Return when no thread keeps the server from taking connections and requests."""
+        with self._lock:
+            pass
+
     def _leave(self) -> None:
         with self._lock:
             self._connections -= 1

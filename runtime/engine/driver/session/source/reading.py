@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.engine.driver.session.allowed_paths import check_files
 from runtime.engine.driver.session.frames import format_name, selected
-from runtime.engine.driver.session.queries import NotAQueryError, check_query
+from runtime.engine.driver.session.queries import NotAQueryError, check_columns, check_query
 
 STREAM, ONCE = "stream", "once"
 
@@ -29,6 +29,7 @@ def source_frame(session: Any, source: Mapping[str, Any]) -> Any:
     if source["sql"]:
         sql = source["sql"]
         frame = session.sql(check_query(session, sql)) if frame is None else selected(session, frame, sql)
+    check_columns(session, frame.columns)
     if bool(frame.isStreaming) is not streaming:
         remedy = "set spark.mode to once or interval" if streaming else "set spark.mode to stream"
         raise NotAQueryError(f"The source is {'not ' if streaming else ''}a stream: {remedy}")

@@ -6,6 +6,7 @@ import datetime as dt
 import re
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -13,6 +14,7 @@ from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP
 from runtime.api.data.record import ErrantSourceRecord
 from runtime.api.data.schema import Type
 from runtime.api.data.validate import validate_struct
+from runtime.connectors.jdbc.source.values import as_instant
 from tests.support.tasks.jdbc import read_once
 from tests.unit.runtime.connectors.jdbc.conftest import TestDatabase
 
@@ -82,6 +84,13 @@ def test_types_of_postgresql(postgres_db: TestDatabase) -> None:
     validate_struct(schema, values.value)
 
 
+@pytest.mark.parametrize("local", ["2026-10-25 01:30", "2026-10-25 02:30", "2026-10-25 03:30", "2026-03-29 02:30"])
+def test_local_times_at_a_change_of_the_clocks_are_those_of_postgresql(local: str, postgres_db: TestDatabase) -> None:
+    query = f"SELECT extract(epoch FROM timestamp '{local}' AT TIME ZONE 'Europe/Berlin')::bigint"
+    moment = as_instant(dt.datetime.fromisoformat(local), ZoneInfo("Europe/Berlin"))
+    assert moment.timestamp() == postgres_db.query(query)[0][0]
+
+
 def test_the_columns_of_a_query(postgres_db: TestDatabase) -> None:
     postgres_db.query("CREATE TABLE orders (id int, amount numeric(12,2), at timestamptz)")
     postgres_db.query("INSERT INTO orders VALUES (1, 1.5, '2024-02-29 12:00:00.123456Z'), (2, 2, NULL)")
@@ -130,6 +139,33 @@ def test_a_value_that_connect_does_not_have_is_named(
     assert isinstance(record, ErrantSourceRecord)
     assert re.match(f"A value of the column odd of public.t is not of type .*{message}", str(record.error))
     as_text = read_once({**postgres_db.config, "query": "SELECT odd::text AS odd FROM t"})
+    assert [record.value for record in as_text] == [{"odd": value}]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("date", "infinity"),
+        ("date", "0044-03-15 BC"),
+        ("time", "24:00:00"),
+        ("timestamp", "-infinity"),
+        ("timestamp", "12000-01-01 00:00:00"),
+        ("timestamptz", "infinity"),
+        ("timestamptz[]", "{infinity}"),
+    ],
+)
+def test_a_time_that_python_does_not_have_is_an_error_of_its_row_alone(
+    postgres_db: TestDatabase, kind: str, value: str, zone: str
+) -> None:
+    postgres_db.query(f"CREATE TABLE t (id integer PRIMARY KEY, odd {kind})")
+    postgres_db.query(f"INSERT INTO t VALUES (1, NULL), (2, '{value}'), (3, NULL)")
+    config = {**postgres_db.config, "mode": "incrementing", "incrementing.column.name": "id", "db.timezone": zone}
+    first, errant, last = read_once(config)
+    assert [first.value, last.value] == [{"id": 1, "odd": None}, {"id": 3, "odd": None}]
+    assert isinstance(errant, ErrantSourceRecord)
+    assert str(errant.error).startswith("A value of the column odd of public.t is not of type ")
+    as_text = read_once({**postgres_db.config, "query": "SELECT odd::text AS odd FROM t WHERE id = 2"})
     assert [record.value for record in as_text] == [{"odd": value}]
 
 

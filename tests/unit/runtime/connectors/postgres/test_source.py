@@ -217,6 +217,42 @@ def test_a_toasted_value_that_was_not_changed(items: Database, run: Start) -> No
     ]
 
 
+def test_an_unchanged_large_value_of_an_array_is_a_placeholder_or_a_warning(
+    items: Database, run: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    items.execute("ALTER TABLE items ADD n int, ADD f float8[], ADD t timestamp[], ADD b boolean[]")
+    for name in "ftb":
+        items.execute(f"ALTER TABLE items ALTER COLUMN {name} SET STORAGE EXTERNAL")
+    many = "FROM generate_series(1, 3000) n)"
+    items.execute(f"INSERT INTO items (id, f, t) VALUES (1, array(SELECT n / 7.0 {many}, array(SELECT now() {many})")
+    items.execute(f"INSERT INTO items (id, b) VALUES (2, array(SELECT true {many})")
+    source = run()
+    source.take(2)
+    items.execute("UPDATE items SET n = 1 WHERE id = 1")
+    items.execute("UPDATE items SET n = 1 WHERE id = 2")
+    items.execute("UPDATE items SET n = 2 WHERE id = 2")
+    changed, *without = source.take(3)
+    placeholder = list(b"__debezium_unavailable_value")
+    assert changed.value["after"] == {"id": 1, "name": None, "n": 1, "f": placeholder, "t": placeholder, "b": None}
+    assert [(record.value["after"]["n"], record.value["after"]["b"]) for record in without] == [(1, None), (2, None)]
+    (warning,) = [line for line in caplog.messages if "large values" in line]
+    assert "public.items.b" in warning and "ALTER TABLE public.items REPLICA IDENTITY FULL" in warning
+
+
+def test_columns_of_unknown_types_are_left_out_with_a_warning(
+    items: Database, run: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    items.execute("ALTER TABLE items ADD area box, ADD spans int4multirange")
+    items.execute("INSERT INTO items VALUES (1, 'a', '(1,1),(0,0)')")
+    source = run()
+    source.take(1)
+    items.execute("UPDATE items SET name = 'b'")
+    source.take(1)
+    assert [record.value["after"] for record in source.records] == [{"id": 1, "name": "a"}, {"id": 1, "name": "b"}]
+    warning = "Columns of unknown types are left out, unless include.unknown.datatypes=true: public.items: "
+    assert [line for line in caplog.messages if "unknown" in line] == [f"{warning}area (box), spans (int4multirange)"]
+
+
 def test_truncate(items: Database, run: Start) -> None:
     source = run(skipped_operations="none").streaming()
     items.execute("TRUNCATE items")

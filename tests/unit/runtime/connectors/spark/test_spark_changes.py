@@ -207,6 +207,7 @@ def test_a_value_that_was_not_sent_is_that_of_an_earlier_change_of_the_batch() -
         (Schema(Type.STRING), f'{{"{PLACEHOLDER}":"{PLACEHOLDER}"}}'),
         (Schema(Type.BYTES), PLACEHOLDER.encode()),
         (Schema(Type.ARRAY, values=Schema(Type.INT32)), list(PLACEHOLDER.encode())),
+        (Schema(Type.ARRAY, values=Schema(Type.FLOAT64)), [float(byte) for byte in PLACEHOLDER.encode()]),
         (Schema(Type.ARRAY, values=Schema(Type.BYTES)), [PLACEHOLDER.encode()]),
         (Schema(Type.MAP, keys=Schema(Type.STRING), values=Schema(Type.STRING)), {PLACEHOLDER: PLACEHOLDER}),
     ],

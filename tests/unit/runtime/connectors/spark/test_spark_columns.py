@@ -148,3 +148,70 @@ def test_fields_that_differ_only_in_case_do_not_fit_after_spark_has_refused_them
     assert rows(columns, {"id": 1, "s": {"a": 1}}, {"ID": 2}, {"id": 3, "s": {"A": 2}}, {"id": 4}) == (
         [{"id": 1, "s": {"a": 1}}, {"id": 4, "s": None}], [1, 2]
     )  # fmt: skip
+
+
+_NOON = dt.datetime(2026, 1, 2, 12, tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        ("TINYINT", [128, 1.5, "128", Decimal("7.5"), float("nan")]),
+        ("INT", [1 << 31, 2.0**31, "2147483648", "x"]),
+        ("BIGINT", [1 << 63, 2.0**63, _NOON, float("nan")]),
+        ("FLOAT", [1e39, -1e39, 1e-50, "1e39", Decimal("1e38") * 9, (1 << 24) + 1]),
+        ("DOUBLE", ["1e400", (1 << 53) + 1]),
+        ("DECIMAL(5,2)", [1000, 123.456, 1e-3, "1.234", Decimal("1000"), Decimal("NaN"), float("nan"), float("inf")]),
+        ("BOOLEAN", [2, -1, 0.5, "yes"]),
+        ("DATE", [_NOON, 1 << 31, "2026-13-01", "2026-01-02T12:00:00Z"]),
+        ("TIMESTAMP", [1767355200, 1767355200000, 1.5, "2026-01-02 12:00:00", "2026-01-02T12:00:00.1234567Z"]),
+        ("TIMESTAMP_NTZ", [1767355200000, "2026-01-02T12:00:00Z"]),
+        ("STRING", [b"\xff", "\ud800"]),
+        ("ARRAY<TIMESTAMP>", [[1767355200000]]),
+        ("MAP<STRING, INT>", [{"k": 1.5}, {"k": 1 << 31}, {None: 1}]),
+        ("STRUCT<x: ARRAY<STRUCT<y: FLOAT>>>", [{"x": [{"y": 1.0}, None, {"y": 1e39}]}]),
+    ],
+)
+def test_a_value_that_would_change_is_refused(kind: str, wrong: list[Any]) -> None:
+    for value in wrong:
+        columns = TableColumns(Evolution.ADD, arrow_columns(f"a {kind}"), True)
+        assert rows(columns, {"a": None}, {"a": value}) == ([{"a": None}], [1]), value
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "stored"),
+    [
+        ("FLOAT", 0.5, 0.5),
+        ("FLOAT", float("inf"), float("inf")),
+        ("FLOAT", "-Infinity", float("-inf")),
+        ("DECIMAL(5,2)", 999, Decimal("999.00")),
+        ("DECIMAL(5,2)", 3 * 19.99, Decimal("59.97")),
+        ("DECIMAL(38,10)", 1234567.1, Decimal("1234567.1")),
+        ("BOOLEAN", 1, True),
+        ("DATE", 20455, dt.date(2026, 1, 2)),
+        ("DATE", dt.datetime(2026, 1, 2, tzinfo=dt.UTC), dt.date(2026, 1, 2)),
+        ("TIMESTAMP", "2026-01-02T14:00:00+02:00", _NOON),
+        ("TIMESTAMP", _NOON, _NOON),
+        ("STRUCT<x: STRUCT<y: FLOAT>>", {"x": {"y": None}}, {"x": {"y": None}}),
+    ],
+)
+def test_a_value_of_another_type_is_stored_if_nothing_is_lost(kind: str, value: Any, stored: Any) -> None:
+    columns = TableColumns(Evolution.ADD, arrow_columns(f"a {kind}"), True)
+    assert rows(columns, {"a": value}, {"a": None}) == ([{"a": stored}, {"a": None}], [])
+
+
+def test_a_map_has_only_the_keys_of_its_own_record() -> None:
+    kind = "a MAP<STRING, INT>, b ARRAY<STRUCT<m: MAP<STRING, STRING>>>"
+    columns = TableColumns(Evolution.ADD, arrow_columns(kind), True)
+    found, refused = rows(
+        columns,
+        {"a": {"x": 1}, "b": [{"m": {"p": "q"}}, {"m": {}}]},
+        {"a": {"y": None}, "b": None},
+        {"a": {}, "b": [{"m": None}, None]},
+    )
+    assert not refused
+    assert found == [
+        {"a": [("x", 1)], "b": [{"m": [("p", "q")]}, {"m": []}]},
+        {"a": [("y", None)], "b": None},
+        {"a": [], "b": [{"m": None}, None]},
+    ]

@@ -10,7 +10,7 @@ import pytest
 from runtime.connectors.spark import session_client
 from runtime.connectors.spark.session_client import SessionClient, SparkRequestError
 from runtime.engine.driver.session_starter import SessionStarter, listen
-from runtime.engine.protocol.settings import DriverSettings
+from tests.support.engine.driver_settings import driver_settings
 from tests.support.waiting import is_over
 
 
@@ -23,7 +23,7 @@ def test_a_session_that_cannot_start_fails_the_requests_that_wait_for_it(
     left.mkdir(parents=True)  # by a JVM that was killed
     conf = {"spark.driver.memory": "1", "spark.local.dir": str(local)}  # bytes, with which no JVM starts
     listener = listen(path, tmp_path / "spark.sock")
-    SessionStarter(_settings(tmp_path), conf, listener, lambda *line: log.append(line), pause=0.01).start()
+    SessionStarter(driver_settings(tmp_path), conf, listener, lambda *line: log.append(line), pause=0.01).start()
     client = SessionClient("test")
     with pytest.raises(SparkRequestError, match=r"could not be started \(exit code 1\): see the worker's log"):
         client.send(lambda: {"op": "check"}).result(60)
@@ -37,7 +37,7 @@ def test_a_session_that_does_not_start_in_time_is_ended(tmp_path: Path, monkeypa
     monkeypatch.setenv(session_client.SOCKET, str(path))
     listener = listen(path, tmp_path / "spark.sock")
     SessionStarter(
-        _settings(tmp_path), {}, listener, lambda level, text: log.append(text), start_limit=0.01, pause=0.01
+        driver_settings(tmp_path), {}, listener, lambda level, text: log.append(text), start_limit=0.01, pause=0.01
     ).start()
     client = SessionClient("test")
     with pytest.raises(SparkRequestError, match=r"could not be started \(exit code -9\)"):
@@ -54,7 +54,7 @@ def test_a_process_that_cannot_be_run_fails_the_requests_and_is_tried_again(
     path, folder = tmp_path / "spark1.sock", tmp_path / "missing"
     monkeypatch.setenv(session_client.SOCKET, str(path))
     listener, log = listen(path, tmp_path / "spark.sock"), list[str]()
-    SessionStarter(_settings(folder), {}, listener, lambda level, text: log.append(text), pause=0.01).start()
+    SessionStarter(driver_settings(folder), {}, listener, lambda level, text: log.append(text), pause=0.01).start()
     client = SessionClient("test")
     started = time.monotonic()
     while len(log) < 4:  # one more start than the first refusal needs
@@ -63,11 +63,3 @@ def test_a_process_that_cannot_be_run_fails_the_requests_and_is_tried_again(
         assert len(log) >= 3, "requests wait for three starts"
         assert not is_over(started, 60), "the process is not started again"
     client.close()
-
-
-def _settings(folder: Path) -> DriverSettings:
-    return DriverSettings(
-        generation=1, slots=[], executors=[], master="local[2]", conf={}, folder=str(folder),
-        socket=str(folder.parent / "slots.sock"), lease_ttl=1, runner="", archive=False, java_heap=64,
-        java_options=[], plugin_path=[], file_paths=[], record=False,
-    )  # fmt: skip

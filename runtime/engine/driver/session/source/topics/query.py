@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime.connectors.spark.query.topic_ranges import Position, TopicOffsets
 from runtime.engine.driver.session.plans import companion
-from runtime.engine.driver.session.queries import NotAQueryError, check_query
+from runtime.engine.driver.session.queries import NotAQueryError, check_columns, check_query
 from runtime.engine.driver.session.registration import register
 from runtime.engine.driver.session.source.checkpoint import SourceCheckpoint
 from runtime.engine.driver.session.source.topics.continuation import check_continuation, query_state
@@ -126,8 +126,6 @@ def check_topics_query(session: Any, source: Mapping[str, Any]) -> None:
     checker = companion(session._jvm.org.apache.spark.sql.catalyst.analysis, "UnsupportedOperationChecker")
     checker.checkForStreaming(frame._jdf.queryExecution().analyzed(), mode())
     names = frame.columns
-    if repeated := [name for name in names if names.count(name) > 1]:
-        raise NotAQueryError(f"spark.sql has two columns named {repeated[0]}: give one of them another name with AS")
     if missing := [name for name in source["key"] if name not in names]:
         raise NotAQueryError(f"spark.key names no column of spark.sql: {missing[0]}. Columns: {', '.join(names)}")
     if untyped := [field.name for field in frame.schema if field.dataType.typeName() == "void"]:
@@ -147,7 +145,9 @@ def _result(session: Any, source: Mapping[str, Any], read: Read) -> Any:
         rows = records if as_stream else latest_by_key(records)
         columns = view(rows, query["schemas"].get(topic, ""), skip)
         first_of_each(columns, query["unique"].get(topic)).createOrReplaceTempView(f"`{topic}`")
-    return session.sql(text)
+    frame = session.sql(text)
+    check_columns(session, frame.columns)
+    return frame
 
 
 def _starts(query: Mapping[str, Any]) -> dict[str, Position]:

@@ -129,6 +129,25 @@ def test_csv_fields_are_text(tmp_path: Path) -> None:
     ]
 
 
+def test_names_of_files_with_any_characters(tmp_path: Path) -> None:
+    names = ("a b%20#?*[x].json", "c\nd.json", "\\e.json", "f\u0308\U0001f6b2.json", "g.JSON", "h.Json.GZ")
+    for number, name in enumerate(names):
+        text = b"%d\n" % number
+        (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("GZ") else text)
+    assert sorted(SourceDriver(tmp_path).drain()) == [*range(len(names))]
+    (tmp_path / os.fsdecode(b"z\xff.json")).write_text("6\n")
+    with pytest.raises(ConnectError, match=r"rename .*z\\xff\.json, which is not UTF-8"):
+        SourceDriver(tmp_path).drain()
+
+
+def test_only_the_extension_shows_the_delimiter(tmp_path: Path) -> None:
+    folder = tmp_path / "old.tsv"
+    folder.mkdir()
+    (folder / "a.tsv.csv").write_text("n,x\n1,2\n")
+    (folder / "b.TSV").write_text("n\tx\n3\t4\n")
+    assert SourceDriver(tmp_path).drain() == [{"n": "1", "x": "2"}, {"n": "3", "x": "4"}]
+
+
 def test_csv_without_a_header(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1;x\n2;y\n")
     config = {"csv.header": "false", "csv.delimiter": ";"}

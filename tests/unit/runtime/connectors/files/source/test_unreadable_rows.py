@@ -128,6 +128,28 @@ def test_a_header_with_an_unclosed_quote_is_an_error(tmp_path: Path) -> None:
         SourceDriver(tmp_path, {"finished.after.ms": "0"}).drain()
 
 
+def test_columns_of_the_same_name_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"n,x,n\n1,2,3\n")
+    with pytest.raises(ConnectError, match=r"several columns are named 'n': name all columns in csv\.columns"):
+        SourceDriver(tmp_path).drain()
+    named = SourceDriver(tmp_path, {"csv.columns": "n,x,m"})
+    assert named.drain() == [{"n": "1", "x": "2", "m": "3"}]
+
+
+def test_an_integer_of_json_that_would_lose_digits_is_an_error(tmp_path: Path) -> None:
+    large = 2**64
+    lines = [f'{{"n": {number}}}\n' for number in (large - 1, large, -(2**63), -(2**63) - 1, f'"{large}"')]
+    (tmp_path / "a.json").write_text("".join(lines))
+    source = SourceDriver(tmp_path, ALL)
+    source.tolerant = True
+    assert [row["n"] for row in source.drain()] == [large - 1, -(2**63), str(large)]
+    expected = "row {}: the integer {} has more than 64 bits: write it as text"
+    assert [error.partition("json: ")[2] for error in source.errors] == [
+        expected.format(1, large),
+        expected.format(3, -(2**63) - 1),
+    ]
+
+
 @pytest.mark.parametrize("columns", ["", "n,x"])
 def test_a_byte_order_mark_is_not_content(tmp_path: Path, columns: str) -> None:
     (tmp_path / "a.json").write_bytes(b'\xef\xbb\xbf{"n": 1}\n{"n": 2}\n')
