@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from httptools import HttpParserError, HttpResponseParser
 
 from tui.wire import limits
+from tui.wire.keep_alive import socket_options
 
 if TYPE_CHECKING:
     import ssl
@@ -38,6 +39,8 @@ class Connection:
         self.until, self.quiet = time.monotonic() + timeout, timeout
         self.socket = socket.create_connection(address, timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for option in socket_options():
+            self.socket.setsockopt(*option)
         self._response, self._room = _Response(), limits.Room(self._sizes.response)
 
     def within(self, seconds: float, quiet: float = math.inf) -> None:
