@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,10 +36,22 @@ def _ask(question: str) -> bool:
         raise UsageError(
             f"{question} cannot ask, since there is no terminal: {error.strerror}", "add -y to confirm"
         ) from None
-    with os.fdopen(number, "wb", 0, closefd=False) as out:
+    answer = ""
+    with (
+        os.fdopen(number, "wb", 0) as out,
+        os.fdopen(number, encoding="utf-8", errors="replace", closefd=False) as keys,
+    ):
         out.write(f"{question} [y/N] ".encode("utf-8", "backslashreplace"))
-    with os.fdopen(number, encoding="utf-8", errors="replace") as keys:
-        return keys.readline().strip().lower() in ("y", "yes")
+        try:
+            answer = keys.readline()
+        except (KeyboardInterrupt, SystemExit) as interrupt:
+            interrupt.add_note(f"{question} interrupted; nothing was changed")
+            raise
+        finally:
+            if not answer.endswith("\n"):  # after ^C or ^D
+                with suppress(OSError):  # the terminal may be closed
+                    out.write(b"\n")
+        return answer.strip().lower() in ("y", "yes")
 
 
 def _terminal() -> str:

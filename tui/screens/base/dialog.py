@@ -64,7 +64,8 @@ class Dialog(Question[bool]):
     Dialog Button {
         background: $surface; color: $text-muted; border: none; height: 1; min-width: 10; margin: 0 0 0 2; padding: 0 2;
     }
-    Dialog Button:disabled { color: $text-muted; text-style: dim; }
+    Dialog Button:disabled { color: $text-muted; text-opacity: 100%; }
+    Dialog Button:disabled:ansi { text-style: dim; }
     Dialog Button:focus { background: $accent; color: $on-accent; text-style: bold; }
     Dialog.-danger Button#yes:focus { background: $error; color: $on-accent; }
     """

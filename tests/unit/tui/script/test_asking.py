@@ -45,6 +45,30 @@ async def test_confirmation_is_asked_with_any_redirection(where: str, tmp_path: 
         assert DELETE in worker.seen
 
 
+@pytest.mark.parametrize(
+    ("key", "code", "text"),
+    [("\x03", 130, "delete x? interrupted; nothing was changed"), ("\x04", 1, "delete x: not confirmed; nothing was")],
+)
+async def test_the_end_of_a_question_is_reported_on_a_line_of_its_own(
+    key: str, code: int, text: str, tmp_path: Path
+) -> None:
+    async with stub_worker({}) as worker:
+
+        def end() -> tuple[str, int | None]:
+            words = ["-m", "tui.main", worker.url, "-c", "delete x"]
+            program = pexpect.spawn(sys.executable, words, env=environ(tmp_path), timeout=45, encoding="utf-8")
+            program.expect(r"delete x\? \[y/N\] ")
+            program.send(key)
+            program.expect(pexpect.EOF)
+            program.close()
+            return str(program.before), program.exitstatus
+
+        printed, exit_code = await asyncio.to_thread(end)
+        assert exit_code == code
+        assert f"\nheadrace: {text}" in printed and printed.endswith("\n")
+        assert DELETE not in worker.seen
+
+
 async def run(worker: StubWorker, *words: str, folder: Path) -> tuple[int, str]:
     """Runs in a new session, which has no terminal."""
     process = await asyncio.create_subprocess_exec(
