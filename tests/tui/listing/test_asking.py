@@ -209,3 +209,15 @@ async def test_the_field_of_a_question_is_visible_without_colours(monkeypatch: p
     async with recorded(80, 24) as seen:
         await seen.app.push_screen(Dialog("delete one?", Content("Deletes it."), "delete", name="one"))
         assert seen.app.screen.query_one(Input).styles.text_style.underline
+
+
+async def test_a_connector_that_was_created_again_is_not_deleted_by_the_answer_about_the_earlier_one() -> None:
+    async with detached_console(connector("orders", "STOPPED", ())) as seen:
+        await seen.go("orders")
+        await seen.press("D")
+        await seen.sees("delete orders?", "STOPPED, no tasks")
+        update(seen)
+        update(seen, connector("orders", topics="other"))
+        await seen.confirm(*"orders", "enter")
+        await seen.sees("not sent: someone else changed the config of orders or created orders again")
+        assert not seen.home.operations.log

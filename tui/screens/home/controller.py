@@ -91,6 +91,8 @@ class HomeController:
         now = self.home.snapshot_of(connector.name)
         if now is None:
             self.home.report(f"{connector.name} was deleted meanwhile", "warn")
+        elif why := action.outdated(connector, now):
+            self.home.report(f"not sent: {why}", "warn")
         elif self.home.may_send(change=True):
             await self.runner.act(action, now)
             if action.with_offsets:
