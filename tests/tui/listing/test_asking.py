@@ -159,6 +159,18 @@ async def test_a_long_name_is_confirmed_by_its_start_or_its_length(typed: str, c
             await seen.sees("not the name yet:")
 
 
+@pytest.mark.parametrize(("name", "confirms"), [("日本\u202e", True), ("short", False)])
+async def test_a_name_that_a_keyboard_may_not_have_is_confirmed_by_its_length(name: str, confirms: bool) -> None:
+    async with console(NO_CLUSTER) as seen:
+        answers = await asked(seen, Dialog("delete?", Content("gone"), "delete", name=name))
+        await seen.sees("type the name", "or 3, its number of characters" if confirms else "")
+        await seen.press(str(len(name)), "enter")
+        if confirms:
+            await seen.until(lambda: answers == [True])
+        else:
+            await seen.sees("not the name yet:")
+
+
 async def test_pasting_the_name_does_not_confirm() -> None:
     async with console(NO_CLUSTER) as seen:
         dialog = Dialog("delete?", Content("gone"), "delete", name="tz-badconv")
