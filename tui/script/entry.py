@@ -36,22 +36,22 @@ def _ask(question: str) -> bool:
         raise UsageError(
             f"{question} cannot ask, since there is no terminal: {error.strerror}", "add -y to confirm"
         ) from None
-    answer = ""
+    response = ""
     with (
         os.fdopen(number, "wb", 0) as out,
         os.fdopen(number, encoding="utf-8", errors="replace", closefd=False) as keys,
     ):
         out.write(f"{question} [y/N] ".encode("utf-8", "backslashreplace"))
         try:
-            answer = keys.readline()
+            response = keys.readline()
         except (KeyboardInterrupt, SystemExit) as interrupt:
             interrupt.add_note(f"{question} interrupted; nothing was changed")
             raise
         finally:
-            if not answer.endswith("\n"):  # after ^C or ^D
+            if not response.endswith("\n"):  # after ^C or ^D
                 with suppress(OSError):  # the terminal may be closed
                     out.write(b"\n")
-        return answer.strip().lower() in ("y", "yes")
+        return response.strip().lower() in ("y", "yes")
 
 
 def _terminal() -> str:
