@@ -106,6 +106,31 @@ async def test_valid_answers_are_parsed(make: Make, url: str) -> None:
     assert echo["auth"] == "Basic dXNlcjpzZWNyZXQ="
 
 
+@pytest.mark.parametrize(("more", "connections"), [(b"", 1), (b"Connection: close\r\n", 2)])
+async def test_requests_share_a_connection_unless_the_server_closes_it(
+    make: Make, more: bytes, connections: int
+) -> None:
+    accepted: list[socket.socket] = []
+
+    def respond() -> None:
+        for _ in range(2):
+            if more or not accepted:
+                accepted.append(listener.accept()[0])
+            accepted[-1].recv(65536)
+            accepted[-1].sendall(b"HTTP/1.1 200 OK\r\n" + more + b"Content-Length: 2\r\n\r\n{}")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        listener.settimeout(10)
+        responding = pool.submit(respond)
+        transport = make(Endpoint(f"http://127.0.0.1:{listener.getsockname()[1]}", response_timeout=15.0))
+        for _ in range(2):
+            await get(transport, "/")
+        responding.result()
+    assert len(accepted) == connections
+    for connection in accepted:
+        connection.close()
+
+
 def timers(port: int) -> list[str]:
     """The kinds of the timers of connections to this port of loopback, as in Linux's `proc_net_tcp`."""
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
