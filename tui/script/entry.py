@@ -30,6 +30,8 @@ def asker(is_script: bool) -> Callable[[str], bool]:
 
 
 def _ask(question: str) -> bool:
+    import signal
+
     try:
         number = os.open(_terminal(), os.O_RDWR | os.O_NOCTTY)
     except OSError as error:
@@ -47,6 +49,8 @@ def _ask(question: str) -> bool:
         except (KeyboardInterrupt, SystemExit) as interrupt:
             interrupt.add_note(f"{question} interrupted; nothing was changed")
             raise
+        except OSError:  # the terminal was closed, without SIGHUP if the leader of the session survives it
+            raise SystemExit(128 + signal.SIGHUP) from None
         finally:
             if not response.endswith("\n"):  # after ^C or ^D
                 with suppress(OSError):  # the terminal may be closed
