@@ -42,6 +42,7 @@ class HeadraceError(Exception):
         self.message, self.advice = message, advice
         self.subject = ""  # the connector, set by `naming`
         self.output = ""  # for standard output
+        self.delay = 0.0  # seconds after which the worker sent it, if these were unusually many
 
     def __str__(self) -> str:
         text = f"{self.subject}: {self.message}" if self.subject else self.message

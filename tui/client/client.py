@@ -348,10 +348,12 @@ class Connect:
         feature: Feature | None = None,
     ) -> Json:
         """Sends a call. Raises Unsupported if it is refused since the worker's version lacks the feature."""
-        call = ApiCall(method, path, body, origin.headers)
+        call, since = ApiCall(method, path, body, origin.headers), self._clock()
         try:
             return await self._settled(call)
         except HeadraceError as error:
+            if (took := self._clock() - since) > RETRY_SECONDS:
+                error.delay = took
             if call.changes and may_have_arrived(error):
                 error.advice = MAY_BE_DONE
             elif isinstance(error, Refused):

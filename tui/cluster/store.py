@@ -35,7 +35,8 @@ class StorePace(NamedTuple):
     back_off: BackOff = BackOff(1.0, 60.0)
     jitter: float = JITTER
     nudge: float = 3.0  # after a failure, until a key press leads to another try
-    patience: float = 15.0  # limit of one refresh
+    patience: float = 15.0  # limit of one refresh; twice as long after each that exceeded it
+    longest: float = 90.0  # a list of thousands of connectors may need this long on a slow connection
     opening: float = 5.0  # for an event stream to deliver the connectors; otherwise they are polled until the next try
     listen_again: float = 60.0  # seconds until the next try of an event stream
     reconnect: float = 0.25  # pause before an event stream that ended is opened again
@@ -72,6 +73,7 @@ class ClusterStore:
         self._wake = asyncio.Event()
         self._last_id = ""
         self._failed_at = 0.0
+        self._limit = pace.patience
         self._opening: asyncio.Timeout | None = None  # of an event stream that is not live yet
 
     @property
@@ -139,11 +141,16 @@ class ClusterStore:
 
     async def _poll(self, trouble: str = "") -> None:
         """Refreshes from the list of connectors. `trouble` is why there is no event stream."""
+        limit = self._limit
         try:
-            async with asyncio.timeout(self.pace.patience):
+            async with asyncio.timeout(limit):
                 response = await self.connect.expanded()
         except TimeoutError:
-            raise TimedOut(f"{self.connect.url} gave no response within {self.pace.patience:g} s") from None
+            self._limit = min(2 * limit, self.pace.longest)
+            raise TimedOut(f"{self.connect.url} gave no complete response within {limit:g} s") from None
+        except Unreachable:
+            self._limit = self.pace.patience
+            raise
         await self._publisher.builder.replace_in_slices(response)
         self._last_id = ""  # polled data are newer than the event that a stream would resume from
         self._publisher.publish(ClusterLink(LinkState.POLLING, self._clock(), trouble=trouble))

@@ -80,7 +80,8 @@ def failed_outcome(name: str, error: HeadraceError) -> TargetOutcome:
 
 
 async def for_each(names: Iterable[str], act: Callable[[str], Awaitable[TargetOutcome]]) -> Result:
-    """Runs the action for each target. Continues after an error, unless the cluster is unreachable."""
+    """Runs the action for each target. Continues after an error, unless the cluster is unreachable or needed unusually
+    long for it, as without its brokers: each further request would take as long."""
     outcomes: list[TargetOutcome] = []
     await _each(names, act, outcomes)
     return confirmation(outcomes)
@@ -100,9 +101,10 @@ def noted_on_interrupt(outcomes: Sequence[TargetOutcome], targets: Sequence[str]
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as interrupt:
+        is_asked = bool(getattr(interrupt, "__notes__", ()))  # a note of the question says that nothing was changed
         for outcome in outcomes:
             interrupt.add_note(f"{outcome.name}: {outcome.message}")
-        if left := targets[len(outcomes) :]:
+        if (left := targets[len(outcomes) :]) and not is_asked:
             interrupt.add_note(f"{left[0]}: interrupted; the change may have taken effect")
         if len(left) > 1:
             interrupt.add_note(f"not tried: {', '.join(left[1:])}")
@@ -112,19 +114,27 @@ def noted_on_interrupt(outcomes: Sequence[TargetOutcome], targets: Sequence[str]
 async def _each(
     names: Iterable[str], act: Callable[[str], Awaitable[TargetOutcome]], outcomes: list[TargetOutcome]
 ) -> None:
-    down: Unreachable | None = None
+    last: HeadraceError | None = None
     for name in names:
-        if down is not None:
-            outcomes.append(TargetOutcome(name, "not tried: the cluster is unreachable", down.exit_code))
+        if last is not None and (reason := _end(last)):
+            outcomes.append(TargetOutcome(name, f"not tried: {reason}", last.exit_code))
             continue
         try:
             outcomes.append(await act(name))
         except HeadraceError as error:
-            down = error if isinstance(error, Unreachable) else None
+            last = error
             outcomes.append(failed_outcome(name, error))
+
+
+def _end(error: HeadraceError) -> str:
+    """The reason why no further target is tried after an error; empty if the others are."""
+    if isinstance(error, Unreachable):
+        return "the cluster is unreachable"
+    return f"the worker took {error.delay:.0f} s to refuse the previous request" if error.delay else ""
 
 
 def require_confirmation(terminal: CommandTerminal, yes: bool, verb: str, names: Sequence[str]) -> None:
     """Asks once for all targets. Raises HeadraceError if the user declines."""
-    if not yes and not terminal.confirm(f"{verb} {', '.join(names)}?"):
-        raise HeadraceError(f"{verb} {', '.join(names)}: not confirmed; nothing was changed")
+    targets = ", ".join(names)
+    if not yes and not terminal.confirm(f"{verb} {targets}?"):
+        raise HeadraceError(f"{verb} {targets}: not confirmed; nothing was changed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,16 +30,32 @@ def asker(is_script: bool) -> Callable[[str], bool]:
 
 
 def _ask(question: str) -> bool:
+    import signal
+
     try:
         number = os.open(_terminal(), os.O_RDWR | os.O_NOCTTY)
     except OSError as error:
         raise UsageError(
             f"{question} cannot ask, since there is no terminal: {error.strerror}", "add -y to confirm"
         ) from None
-    with os.fdopen(number, "wb", 0, closefd=False) as out:
+    response = ""
+    with (
+        os.fdopen(number, "wb", 0) as out,
+        os.fdopen(number, encoding="utf-8", errors="replace", closefd=False) as keys,
+    ):
         out.write(f"{question} [y/N] ".encode("utf-8", "backslashreplace"))
-    with os.fdopen(number, encoding="utf-8", errors="replace") as keys:
-        return keys.readline().strip().lower() in ("y", "yes")
+        try:
+            response = keys.readline()
+        except (KeyboardInterrupt, SystemExit) as interrupt:
+            interrupt.add_note(f"{question} interrupted; nothing was changed")
+            raise
+        except OSError:  # the terminal was closed, without SIGHUP if the leader of the session survives it
+            raise SystemExit(128 + signal.SIGHUP) from None
+        finally:
+            if not response.endswith("\n"):  # after ^C or ^D
+                with suppress(OSError):  # the terminal may be closed
+                    out.write(b"\n")
+        return response.strip().lower() in ("y", "yes")
 
 
 def _terminal() -> str:

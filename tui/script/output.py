@@ -24,8 +24,9 @@ _COLOURS = {
 }
 
 
-def render(result: Result, form: str, colour: bool = False) -> str:
-    """The text for standard output, which ends with a newline unless it is empty."""
+def render(result: Result, form: str, colour: bool = False, exact: bool = False) -> str:
+    """The text for standard output, which ends with a newline unless it is empty. `exact`: names in the format `name`
+    keep invisible characters, so that another command finds them."""
     if form == "json":
         return _json(result.raw, indent=2) + "\n"
     if form == "jsonl":
@@ -37,7 +38,7 @@ def render(result: Result, form: str, colour: bool = False) -> str:
         tables = result.parts if result.table is None else (result.table,)
         return "\n".join(map(tsv, tables)) or plain(result.text, lines=True)
     if form == "name":
-        return "".join(f"{plain(name)}\n" for name in result.names)
+        return "".join(f"{_one_line(name) if exact else plain(name)}\n" for name in result.names)
     if result.table is None:
         return text_of(result, wide=form == "wide")
     return draw(result.table, wide=form == "wide", colour=colour)
@@ -67,6 +68,11 @@ def plain(text: str, lines: bool = False) -> str:
         return text
     shown = text if lines else text.replace("\n", " ").replace("\t", " ")
     return _CONTROL.sub(_escaped, shown)
+
+
+def _one_line(name: str) -> str:
+    """The name without control characters, which Connect allows in no name: they would end the line."""
+    return re.sub("[\x00-\x1f\x7f-\x9f]", _escaped, name)
 
 
 def _escaped(match: re.Match[str]) -> str:

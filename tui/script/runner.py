@@ -62,7 +62,8 @@ class Printer:
         """Prints a result in the format `form` and records its exit code."""
         printed = not result.is_confirmation or form is not None or bool(result.text)
         if printed and result != Result():  # empty if its items were already printed
-            sys.stdout.write(render(_fitting(result), form or "table", self.colour))
+            exact = not sys.stdout.isatty()
+            sys.stdout.write(render(_fitting(result), form or "table", self.colour, exact))
         if result.is_confirmation:
             self._outcomes(result, printed, where)
         sys.stdout.flush()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from httptools import HttpParserError, HttpResponseParser
 
 from tui.wire import limits
+from tui.wire.keep_alive import socket_options
 
 if TYPE_CHECKING:
     import ssl
@@ -38,6 +39,8 @@ class Connection:
         self.until, self.quiet = time.monotonic() + timeout, timeout
         self.socket = socket.create_connection(address, timeout)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for option in socket_options():
+            self.socket.setsockopt(*option)
         self._response, self._room = _Response(), limits.Room(self._sizes.response)
 
     def within(self, seconds: float, quiet: float = math.inf) -> None:
@@ -78,7 +81,7 @@ class Connection:
     @property
     def lasts(self) -> bool:
         """Whether the connection can be used for another request."""
-        return self._response.complete and self._response.parser.should_keep_alive()
+        return self._response.complete and self._response.keeps_alive
 
     def head(self) -> tuple[int, str]:
         """Reads the head of the response: status and content type."""
@@ -138,7 +141,7 @@ class _Response:
         self.status, self.reason = 0, ""
         self.headers: dict[str, str] = {}
         self.parts: list[bytes] = []
-        self.headed = self.complete = False
+        self.headed = self.complete = self.keeps_alive = False
 
     @property
     def ends_with_connection(self) -> bool:
@@ -162,7 +165,10 @@ class _Response:
         self.parts.append(body)
 
     def on_message_complete(self) -> None:
-        self.complete = self.headed
+        self.complete, self.keeps_alive = (
+            self.headed,
+            self.parser.should_keep_alive(),
+        )  # the parser forgets it afterwards
 
 
 def authority(host: str, port: int) -> str:

@@ -18,6 +18,7 @@ from tui.client.client import EXPANDED_LIST
 from tui.errors import NotFound, refusal
 from tui.wire import limits
 from tui.wire.endpoint import IDLE_SECONDS, Endpoint, body_decoder, decode, encode, stream_patience, tls_context
+from tui.wire.keep_alive import socket_options
 from tui.wire.list_decoder import ListDecoder
 from tui.wire.proxy import proxy_of
 
@@ -50,11 +51,15 @@ class AsyncTransport:
             base_url=endpoint.url.rstrip("/"),
             timeout=httpx.Timeout(endpoint.response_timeout, connect=endpoint.connect_timeout),
             headers={"Accept-Encoding": "gzip, deflate", **endpoint.identification()},
-            # Loading the certificates takes 20 ms, and only TLS needs them.
-            verify=tls_context(endpoint) if endpoint.parts.scheme == "https" else False,
-            limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
             trust_env=False,
-            proxy=None if proxy is None else proxy.geturl(),
+            transport=httpx.AsyncHTTPTransport(
+                # Loading the certificates takes 20 ms, and only TLS needs them.
+                verify=tls_context(endpoint) if endpoint.parts.scheme == "https" else False,
+                trust_env=False,
+                limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
+                proxy=None if proxy is None else proxy.geturl(),
+                socket_options=socket_options(),
+            ),
         )
 
     async def send(self, call: ApiCall) -> Any:

@@ -173,3 +173,39 @@ async def test_values_are_hidden_by_the_definitions_of_all_plugins() -> None:
         (operation,) = seen.home.operations.log
         logged = repr((operation.lines, operation.calls, operation.curl(worker.url)))
         assert "there" in logged and "4712" not in logged + seen.text
+
+
+@pytest.mark.usefixtures("own_folders")
+async def test_a_text_typed_during_an_outage_is_validated_when_it_ends() -> None:
+    """Also if only the validation got no response: it is tried again before the question."""
+    away, path = Raw(b"{}", 503), "/connector-plugins/FileStreamSink/config/validate"
+    bad = {"name": "topics", "value": "u", "errors": ["no such topic"], "recommended_values": [], "visible": True}
+    refusal = {"error_count": 1, "configs": [{"definition": {"name": "topics", "type": "LIST"}, "value": bad}]}
+    answers = {
+        LIST: {"a": listed("a")},
+        "/": {"version": "4.3.0", "commit": "c", "kafka_cluster_id": "k"},
+        "/connector-plugins/a.b.FileStreamSink/config": [{"name": "topics", "type": "LIST"}],
+        path: refusal,
+    }
+    async with stub_worker(answers) as worker, console(worker.url, 140, 60) as seen:
+        await seen.go("a")
+        await seen.press("enter", "3")
+        await seen.sees("connector.class", "topics")
+        assert seen.home.services is not None
+        store = seen.home.services.connection.store
+        worker.answers |= {LIST: away, path: away}
+        store.refresh()
+        await seen.until(lambda: seen.home.is_stale)
+        await seen.press("e")
+        await edited(seen, '"topics": "t"', '"topics": "u"')
+        await seen.sees("+ topics = u", "not validated: HTTP 503")
+        worker.answers |= {LIST: answers[LIST], path: refusal}
+        store.refresh()
+        await seen.sees("no such topic")
+        assert "not validated" not in seen.text
+        worker.answers[path] = away
+        await edited(seen, '"topics": "u"', '"topics": "v"')
+        await seen.sees("not validated: HTTP 503")
+        worker.answers[path] = refusal
+        await seen.press("ctrl+s")
+        await seen.sees("not applied: fix line", "no such topic")

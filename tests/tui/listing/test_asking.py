@@ -159,6 +159,18 @@ async def test_a_long_name_is_confirmed_by_its_start_or_its_length(typed: str, c
             await seen.sees("not the name yet:")
 
 
+@pytest.mark.parametrize(("name", "confirms"), [("日本\u202e", True), ("short", False)])
+async def test_a_name_that_a_keyboard_may_not_have_is_confirmed_by_its_length(name: str, confirms: bool) -> None:
+    async with console(NO_CLUSTER) as seen:
+        answers = await asked(seen, Dialog("delete?", Content("gone"), "delete", name=name))
+        await seen.sees("type the name", "or 3, its number of characters" if confirms else "")
+        await seen.press(str(len(name)), "enter")
+        if confirms:
+            await seen.until(lambda: answers == [True])
+        else:
+            await seen.sees("not the name yet:")
+
+
 async def test_pasting_the_name_does_not_confirm() -> None:
     async with console(NO_CLUSTER) as seen:
         dialog = Dialog("delete?", Content("gone"), "delete", name="tz-badconv")
@@ -209,3 +221,15 @@ async def test_the_field_of_a_question_is_visible_without_colours(monkeypatch: p
     async with recorded(80, 24) as seen:
         await seen.app.push_screen(Dialog("delete one?", Content("Deletes it."), "delete", name="one"))
         assert seen.app.screen.query_one(Input).styles.text_style.underline
+
+
+async def test_a_connector_that_was_created_again_is_not_deleted_by_the_answer_about_the_earlier_one() -> None:
+    async with detached_console(connector("orders", "STOPPED", ())) as seen:
+        await seen.go("orders")
+        await seen.press("D")
+        await seen.sees("delete orders?", "STOPPED, no tasks")
+        update(seen)
+        update(seen, connector("orders", topics="other"))
+        await seen.confirm(*"orders", "enter")
+        await seen.sees("not sent: someone else changed the config of orders or created orders again")
+        assert not seen.home.operations.log

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.widgets import Input
 
 from tests.support.console.console import NO_CLUSTER, Console, console, detached_console
-from tests.support.servers.stub_worker import LIST, listed, stub_worker
+from tests.support.servers.stub_worker import HANG, LIST, listed, stub_worker
 from tests.unit.tui.screens.builders import connector
 from tui import model
 from tui.commands.result import Result, Table
@@ -255,3 +255,13 @@ def stopped(info: dict[str, Any]) -> dict[str, Any]:
     """The entry of a STOPPED connector in the list."""
     status = {"name": info["config"]["name"], "connector": {"state": "STOPPED", "worker_id": "w:1"}, "tasks": []}
     return {"status": {**status, "type": "sink"}, "info": {"tasks": [], "type": "sink", **info}}
+
+
+@pytest.mark.parametrize("line", ["get plugins", "delete *"])
+async def test_a_typed_command_that_waits_for_a_response_says_so(line: str) -> None:
+    """Also one that reads the targets of its question first."""
+    answers = {LIST: {"a": listed("a")}, "/": {"version": "4.3.0", "commit": "c", "kafka_cluster_id": "k"}}
+    async with stub_worker(answers, fallback=HANG) as worker, console(worker.url) as seen:
+        await seen.sees("1 connector")
+        seen.home.controller.typed(line)
+        await seen.sees(f"… {line}: waiting for a response")

@@ -45,8 +45,8 @@ class Answer(Button):
 
 class Dialog(Question[bool]):
     """Returns True if confirmed. With `name`, that text has to be typed to confirm; of a long name, its start or its
-    length suffices. `option` can be switched on, which `has_option` tells. With `why`, a reason can be given
-    or edited; `why` holds it afterwards."""
+    length suffices, of one that is not ASCII its length. `option` can be switched on, which `has_option` tells. With
+    `why`, a reason can be given or edited; `why` holds it afterwards."""
 
     DEFAULT_CSS = """
     Dialog > Vertical { width: 76; max-width: 96%; height: auto; max-height: 92%; }  /* MOST_HEIGHT */
@@ -64,7 +64,8 @@ class Dialog(Question[bool]):
     Dialog Button {
         background: $surface; color: $text-muted; border: none; height: 1; min-width: 10; margin: 0 0 0 2; padding: 0 2;
     }
-    Dialog Button:disabled { color: $text-muted; text-style: dim; }
+    Dialog Button:disabled { color: $text-muted; text-opacity: 100%; }
+    Dialog Button:disabled:ansi { text-style: dim; }
     Dialog Button:focus { background: $accent; color: $on-accent; text-style: bold; }
     Dialog.-danger Button#yes:focus { background: $error; color: $on-accent; }
     """
@@ -157,14 +158,17 @@ class Dialog(Question[bool]):
 
     @property
     def hint(self) -> str:
-        return f"or {LONG} characters of it, or {len(self.wanted)}" if self.is_long else ""
+        if self.is_long:
+            return f"or {LONG} characters of it, or {len(self.wanted)}"
+        return "" if self.wanted.isascii() else f"or {len(self.wanted)}, its number of characters"
 
     def is_confirmed_by(self, text: str) -> bool:
         """Whether this text confirms."""
         if text == self.wanted:
             return True
-        start = len(text) >= LONG and self.wanted.startswith(text)
-        return self.is_long and (start or text == str(len(self.wanted)))
+        if text == str(len(self.wanted)):  # not every keyboard has the characters of other alphabets
+            return self.is_long or not self.wanted.isascii()
+        return self.is_long and len(text) >= LONG and self.wanted.startswith(text)
 
     @property
     def name_field(self) -> TextField:

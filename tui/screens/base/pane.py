@@ -105,6 +105,10 @@ class Pane(Vertical):
         if self.connector is not None:
             self.fetch()
 
+    def recovered(self) -> None:
+        """The cluster responds again after an outage, in which requests of the open tab may have failed."""
+        self._fetch_again()
+
     def deleted(self) -> None:
         """The connector shown was deleted, so the next of the same name is another."""
         self.connector = None

@@ -70,6 +70,7 @@ class ConfigController:
             return
         validator = self.page.validator
         if not draft.review().read.problems:
+            validator.retry()
             validator.want(draft.to_validate())
             await validator.ask()
         with suppress(HeadraceError):  # values of the plugins whose definitions are missing are hidden

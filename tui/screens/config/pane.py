@@ -143,6 +143,12 @@ class ConfigPane(Pane):
         self._reading.add(connector.name)
         self.services.do(self._read_keys(connector))
 
+    def recovered(self) -> None:
+        super().recovered()
+        if self.is_editing:
+            self.validator.retry()
+            self.check()
+
     async def _read_keys_and_edit(self, connector: Connector, key: str) -> None:
         await self._read_keys(connector)
         if connector.name == self.name_shown:

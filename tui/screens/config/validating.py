@@ -35,6 +35,11 @@ class Validator:
     def settled(self) -> bool:
         return self._wanted == self._validated
 
+    def retry(self) -> None:
+        """Without a response to the last request, the same config is validated again."""
+        if self.trouble:
+            self._validated = None
+
     async def ask(self) -> None:
         """Returns when the newest config is validated."""
         async with self._asking:

@@ -156,10 +156,14 @@ class ConnectorView(Vertical):
 
     def show(self, name: str | None, connector: Connector | None, stale: bool = False) -> None:
         """`connector` is None if the cluster has no connector of that name."""
-        another = name != self.name_shown
+        another, has_recovered = name != self.name_shown, self.stale and not stale
         self.name_shown, self.stale = name, stale
-        if connector is self.connector and not another:
-            return
+        if connector is not self.connector or another:
+            self._show(connector, another)
+        if has_recovered and not another and (pane := self.pane) is not None:
+            pane.recovered()
+
+    def _show(self, connector: Connector | None, another: bool) -> None:
         if self.connector is None and not another:
             for pane in self.query(Pane):
                 pane.deleted()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from asyncio import Future, get_running_loop, timeout, to_thread
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from textual.content import Content
@@ -30,6 +30,7 @@ from tui.screens.services.operations import Phase
 from tui.script.grammar import parse
 from tui.scrubbing import scrubbed_line
 
+MOMENT = 1.0  # seconds without a response after which the status line says so
 RESULT_DELAY = 60.0  # seconds that a result page waits for a line being typed
 
 
@@ -91,6 +92,8 @@ class HomeController:
         now = self.home.snapshot_of(connector.name)
         if now is None:
             self.home.report(f"{connector.name} was deleted meanwhile", "warn")
+        elif why := action.outdated(connector, now):
+            self.home.report(f"not sent: {why}", "warn")
         elif self.home.may_send(change=True):
             await self.runner.act(action, now)
             if action.with_offsets:
@@ -129,16 +132,32 @@ class HomeController:
             if (shown := await self._confirmed(command, line)) is None:
                 return
             command, plan = pinned(command, shown), shown.plan
-        result = await self.runner.run(command, line, plan)
+        if command.changes:
+            result = await self.runner.run(command, line, plan)
+        else:
+            with self._waiting(line):
+                result = await self.runner.run(command, line, plan)
         if not command.changes:  # a change is an operation, which reports its own result
             self.home.settle()
         if result is not None:
             await self._show(command, line, result)
             self._offer_interrupted({outcome.name for outcome in result.outcomes if outcome.failed})
 
+    @contextmanager
+    def _waiting(self, line: str) -> Iterator[None]:
+        """Shows that a typed command waits for a response, if it does so for longer than a moment."""
+        text = f"{line}: waiting for a response"
+        timer = self.home.set_timer(MOMENT, lambda: self.home.report(text, "busy"))
+        try:
+            yield
+        finally:
+            timer.stop()
+            self.home.clear_report(text)
+
     async def _confirmed(self, command: Command, line: str) -> Result | None:
         """The dry run that the user has confirmed, None without a confirmation. Asks again if the plan has changed."""
-        shown = await self.runner.preview(command)
+        with self._waiting(line):
+            shown = await self.runner.preview(command)
         while shown is not None and await self.agreed(self.put(_typed_question(command, line, shown)), line):
             before, shown = shown, await self.runner.preview(command) if command.has_plan else shown
             if shown == before:

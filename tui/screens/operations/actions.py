@@ -54,6 +54,15 @@ class ConnectorAction(NamedTuple):
             return f"{self.target(connector)} is {state} now"
         return ""
 
+    def outdated(self, shown: Connector, now: Connector) -> str:
+        """The reason why an answer no longer applies to the connector that the question has shown; empty if it does. A
+        deletion is asked again if someone else has changed the connector meanwhile, or replaced it by another."""
+        if (why := self.needs(now)) or self.command is not Delete:
+            return why
+        if shown.config != now.config:
+            return f"someone else changed the config of {now.name} or created {now.name} again"
+        return f"{now.name} is {now.state} now, not {shown.state}" if shown.state != now.state else ""
+
     def lacking(self, missing: Callable[[Feature], str]) -> str:
         """The reason why the worker's version cannot do it, from `ClusterServices.missing`; empty if it can."""
         reason = missing(self.command.needs) if self.command.needs is not None else ""

@@ -25,13 +25,14 @@ Look = Callable[[str], Connector | None]
 @dataclass(slots=True)
 class BulkTarget:
     """A connector, or a task of it if `action` is a task's. `left_out` is the reason for sending no request; empty if
-    one was or will be sent."""
+    one was or will be sent. `shown` is the connector as the question has shown it."""
 
     name: str
     left_out: str = ""
     is_sent: bool = False  # or being sent
     operation: Operation | None = None
     action: ConnectorAction | None = None  # instead of that of the whole operation
+    shown: Connector | None = None
 
     @property
     def title(self) -> str:
@@ -64,7 +65,7 @@ def chosen(
     action: ConnectorAction, connectors: Sequence[Connector], busy: Callable[[str], Operation | None]
 ) -> list[BulkTarget]:
     """All connectors as targets; those on which the verb has no effect with the reason."""
-    return [BulkTarget(connector.name, _why_not(action, connector, busy)) for connector in connectors]
+    return [BulkTarget(connector.name, _why_not(action, connector, busy), shown=connector) for connector in connectors]
 
 
 def _why_not(action: ConnectorAction, connector: Connector, busy: Callable[[str], Operation | None]) -> str:
@@ -99,7 +100,7 @@ class BulkOperation:
             elif self.cancelled or self._down:
                 why = CANCELLED if self.cancelled else NO_RESPONSE
                 target.operation = self.not_sent(target.action or self.action, now, why)
-            elif why := (target.action or self.action).needs(now):
+            elif why := (target.action or self.action).outdated(target.shown or now, now):
                 target.left_out = why
             else:
                 target.is_sent = True

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from tui.model import Connector
 
 
+RESPONSE_DELAY = 5.0  # seconds in which the response to a request is awaited, whatever is observed meanwhile
+
+
 class Phase(Enum):
     """The phase of an operation; the value is the word shown."""
 
@@ -71,8 +74,9 @@ class Operation:
     started: float  # seconds since 1970
     since: float = 0.0  # the time of the last change of the target before it, by the worker's clock
     task: int | None = None  # the task of the target, if it is the only one concerned
+    begun_at: float = 0.0  # on the monotonic clock, as `heard_at` of a ClusterLink and the next
     phase: Phase = Phase.REQUESTED
-    accepted_at: float = 0.0  # on the monotonic clock, as `heard_at` of a ClusterLink
+    accepted_at: float = 0.0
     notes: list[tuple[float, str]] = field(default_factory=list)
     calls: list[ApiCall] = field(default_factory=list)
     doubtful: bool = False  # the server reports a possible success only
@@ -129,7 +133,9 @@ class Operations:
         task: int | None = None,
     ) -> Operation:
         since = self._since.get(target, 0.0)
-        operation = Operation(len(self.log) + 1, verb, target, goal, lines, doing, self._wall_clock(), since, task)
+        operation = Operation(
+            len(self.log) + 1, verb, target, goal, lines, doing, self._wall_clock(), since, task, self._clock()
+        )
         self.log.append(operation)
         self._open[operation.id] = operation
         for other, _ in list(self._settling.values()):
@@ -145,6 +151,8 @@ class Operations:
             self._changed(operation)
 
     def accepted(self, operation: Operation, message: str = "") -> None:
+        if not operation.phase.is_open:  # observed before the response
+            return
         operation.accepted_at = self._clock()
         goal = f"waiting for {operation.goal}" if operation.goal else ""
         text = ": ".join(part for part in ("accepted", message or goal) if part)
@@ -154,6 +162,8 @@ class Operations:
 
     def failed(self, operation: Operation, message: str, error: HeadraceError | None = None) -> None:
         """Ends an operation with an error; `message` is the server's."""
+        if not operation.phase.is_open:  # observed without a response
+            return
         operation.error = error
         self._end(operation, Phase.FAILED, message)
 
@@ -175,8 +185,19 @@ class Operations:
         for operation in self.open:
             if operation.phase is Phase.ACCEPTED and operation.goal:
                 self._look(operation, snapshot)
+            elif operation.goal:
+                self._look_early(operation, snapshot)
         for operation, since in list(self._settling.values()):
             self._look_again(operation, snapshot, self._clock() - since)
+
+    def _look_early(self, operation: Operation, snapshot: Snapshot) -> None:
+        """The response may be lost with its connection, while another connection shows that the request arrived."""
+        seen, waited = _seen(operation, snapshot), self._clock() - operation.begun_at
+        if waited < RESPONSE_DELAY or operation.verb in RESTARTS or not reached(seen, operation.goal):
+            return
+        if seen is None or snapshot.since.get(operation.target, 0.0) != operation.since:
+            state = described_goal(seen, operation.goal)
+            self._end(operation, Phase.OBSERVED, f"observed: {state} after {waited:.1f} s, without a response")
 
     def _look(self, operation: Operation, snapshot: Snapshot) -> None:
         now, heard_at = self._clock(), snapshot.link.heard_at or 0.0
@@ -189,7 +210,9 @@ class Operations:
         fresh = heard_at >= operation.accepted_at or snapshot.since.get(operation.target, 0.0) != operation.since
         if (fresh or seen is None) and reached(seen, operation.goal):
             self._end(
-                operation, Phase.OBSERVED, f"observed: {described_goal(seen, operation.goal)} after {waited:.1f} s"
+                operation,
+                Phase.OBSERVED,
+                f"observed: {described_goal(seen, operation.goal)} after {now - operation.begun_at:.1f} s",
             )
             if operation.goal == "RUNNING":
                 self._settling[operation.id] = operation, now

@@ -64,7 +64,7 @@ def test_retries_during_a_rebalance_are_limited() -> None:
 
 
 def test_a_conflict_that_took_the_worker_long_is_not_tried_five_times() -> None:
-    transport, times = Scripted(REBALANCE), iter([0.0, 40.0])
+    transport, times = Scripted(REBALANCE), iter([0.0, 0.0, 40.0, 40.0])
     with pytest.raises(Conflict) as caught:
         drive(Connect(transport, clock=lambda: next(times)).pause("a"))
     assert len(transport.calls) == 1

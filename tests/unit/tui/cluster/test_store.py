@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.unit.tui.scripted import Scripted, expanded, status
+from tui.client.calls import ApiCall
 from tui.client.client import Connect
 from tui.cluster.snapshot import ClusterLink, Diff, LinkState, Notice, Snapshot
 from tui.cluster.store import ClusterStore, StorePace
@@ -343,3 +344,23 @@ async def test_a_store_cancelled_while_a_pause_ends_does_not_continue() -> None:
     done, _ = await asyncio.wait(runs, timeout=5)
     runs[0].cancel()
     assert done
+
+
+async def test_a_list_that_needs_long_on_a_slow_connection_is_read() -> None:
+    """Each try waits twice as long as the one before. Later ones wait as long as the one that succeeded."""
+
+    class Slow(Scripted):
+        async def send(self, call: ApiCall) -> Any:
+            await asyncio.sleep(0.2)
+            return await super().send(call)
+
+    transport = Slow(expanded(status("a")), expanded(status("b")))
+    watcher = Watcher(transport, pace=PACE._replace(patience=0.02))
+    async with watcher.running():
+        while watcher.store.snapshot.connectors.keys() != {"b"}:
+            await watcher.until(len(watcher.seen) + 1)
+    states = [now.link.state for now, _ in watcher.seen]
+    troubles = [now.link.trouble for now, _ in watcher.seen]
+    first = states.index(LinkState.POLLING)
+    assert "no complete response within 0.02 s" in troubles[0] and "within 0.04 s" in troubles[1]
+    assert first >= 3

@@ -81,3 +81,21 @@ def test_a_position_beyond_the_end_is_named(to: str, held: str) -> None:
         "patch offsets a --to -1 --dry-run", {**answers, "/connectors/a/status": {"connector": {"state": "STOPPED"}}}
     ).outcomes
     assert "1 read again" in outcome.message
+
+
+@pytest.mark.parametrize("seconds", [1.0, 40.0])
+def test_a_worker_that_refuses_after_a_long_time_ends_the_command(seconds: float) -> None:
+    """As without its brokers: otherwise each connector would take as long."""
+    now = [0.0]
+
+    class Refusing(Answering):
+        async def send(self, call: ApiCall) -> Any:
+            now[0] += seconds
+            return await super().send(call)
+
+    error = ServerError("a change was not written", 500)
+    refusing = Refusing({f"/connectors/{name}/pause": error for name in "abc"})
+    result = run_command("pause a b c", Connect(refusing, clock=lambda: now[0]), Profile("http://memory:8083"))
+    late = "not tried: the worker took 40 s to refuse the previous request"
+    messages = [error.message, late, late] if seconds == 40.0 else [error.message] * 3
+    assert [(one.message, one.code) for one in result.outcomes] == [(message, 1) for message in messages]

@@ -12,6 +12,7 @@ import pexpect
 import pytest
 
 from tests.support.servers.stub_worker import Raw, StubWorker, stub_worker
+from tests.support.waiting import wait_until
 
 DELETE = ("DELETE", "/connectors/x")
 REDIRECTED = ["", "2>err", ">out", ">out 2>err", "</dev/null", "</dev/null 2>err", "2>&-", "<&- 2>err"]
@@ -43,6 +44,47 @@ async def test_confirmation_is_asked_with_any_redirection(where: str, tmp_path: 
         assert DELETE not in worker.seen
         await asked(worker, where, "y", tmp_path)
         assert DELETE in worker.seen
+
+
+@pytest.mark.parametrize(
+    ("key", "code", "text"),
+    [("\x03", 130, "delete x? interrupted; nothing was changed"), ("\x04", 1, "delete x: not confirmed; nothing was")],
+)
+async def test_the_end_of_a_question_is_reported_on_a_line_of_its_own(
+    key: str, code: int, text: str, tmp_path: Path
+) -> None:
+    async with stub_worker({}) as worker:
+
+        def end() -> tuple[str, int | None]:
+            words = ["-m", "tui.main", worker.url, "-c", "delete x"]
+            program = pexpect.spawn(sys.executable, words, env=environ(tmp_path), timeout=45, encoding="utf-8")
+            program.expect(r"delete x\? \[y/N\] ")
+            program.send(key)
+            program.expect(pexpect.EOF)
+            program.close()
+            return str(program.before), program.exitstatus
+
+        printed, exit_code = await asyncio.to_thread(end)
+        assert exit_code == code
+        assert f"\nheadrace: {text}" in printed and printed.endswith("\n")
+        assert DELETE not in worker.seen
+
+
+async def test_a_terminal_that_is_closed_at_a_question_ends_the_command(tmp_path: Path) -> None:
+    """Also if the leader of the session survives it, so that the command gets no SIGHUP."""
+    ended = tmp_path / "ended"
+    async with stub_worker({}) as worker:
+
+        def close() -> None:
+            line = f"trap : HUP; {sys.executable} -m tui.main {worker.url} -c 'delete x' 2>err; echo $? >ended"
+            shell = pexpect.spawn("/bin/sh", ["-c", line], cwd=str(tmp_path), env=environ(tmp_path), timeout=45)
+            shell.expect(r"delete x\? \[y/N\] ")
+            os.close(shell.child_fd)
+            wait_until(lambda: ended.exists() and ended.read_text(), 45)
+
+        await asyncio.to_thread(close)
+        assert int(ended.read_text()) == 129
+        assert DELETE not in worker.seen
 
 
 async def run(worker: StubWorker, *words: str, folder: Path) -> tuple[int, str]:

@@ -76,6 +76,13 @@ def test_bidirectional_characters_of_a_server_are_escaped() -> None:
     assert plain("שלום 日本 e\u0301") == "שלום 日本 e\u0301"
 
 
+def test_names_for_another_command_keep_their_characters() -> None:
+    """Except for control characters, which Connect refuses in names."""
+    names = Result(names=("a\u202eb", "日\u200b本", "c\nd\x9b"))
+    assert render(names, "name", exact=True) == "a\u202eb\n日\u200b本\nc\\x0ad\\x9b\n"
+    assert render(names, "name") == "a\\u202eb\n日\\u200b本\nc d\\x9b\n"
+
+
 @pytest.mark.parametrize("char", ["\u200b", "\u00ad", "\u2060", "\ufeff", "\u3164", "\U000e0041"])
 def test_names_that_differ_in_an_invisible_character_are_shown_differently(char: str) -> None:
     shown = draw(Table(("NAME",), ((f"a{char}b",),)), wide=False)

@@ -6,11 +6,14 @@ import json
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.servers.loopback import Handler, serving
+from tests.support.waiting import wait_until
 from tui.client.calls import ApiCall, Transport
 from tui.client.client import EXPANDED_LIST
 from tui.contexts.urls import check_url
@@ -101,6 +104,55 @@ async def test_valid_answers_are_parsed(make: Make, url: str) -> None:
     echo = await transport.send(ApiCall("PATCH", "/echo", {"x": "é\udcff"}))
     assert (echo["method"], json.loads(echo["body"])) == ("PATCH", {"x": "é\udcff"})
     assert echo["auth"] == "Basic dXNlcjpzZWNyZXQ="
+
+
+@pytest.mark.parametrize(("more", "connections"), [(b"", 1), (b"Connection: close\r\n", 2)])
+async def test_requests_share_a_connection_unless_the_server_closes_it(
+    make: Make, more: bytes, connections: int
+) -> None:
+    accepted: list[socket.socket] = []
+
+    def respond() -> None:
+        for _ in range(2):
+            if more or not accepted:
+                accepted.append(listener.accept()[0])
+            accepted[-1].recv(65536)
+            accepted[-1].sendall(b"HTTP/1.1 200 OK\r\n" + more + b"Content-Length: 2\r\n\r\n{}")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        listener.settimeout(10)
+        responding = pool.submit(respond)
+        transport = make(Endpoint(f"http://127.0.0.1:{listener.getsockname()[1]}", response_timeout=15.0))
+        for _ in range(2):
+            await get(transport, "/")
+        responding.result()
+    assert len(accepted) == connections
+    for connection in accepted:
+        connection.close()
+
+
+def timers(port: int) -> list[str]:
+    """The kinds of the timers of connections to this port of loopback, as in Linux's `proc_net_tcp`."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+    return [row[5][:2] for row in rows if row[2].endswith(f":{port:04X}")]
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc/net/tcp")
+async def test_a_connection_whose_other_end_vanishes_is_noticed(make: Make) -> None:
+    """The system sends probes on an open connection."""
+
+    def respond() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            wait_until(lambda: timers(port) == ["02"], 10, "the timer of keep-alive probes")
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
+        port = listener.getsockname()[1]
+        responding = pool.submit(respond)
+        await get(make(Endpoint(f"http://127.0.0.1:{port}")), "/")
+        responding.result()
 
 
 async def test_an_unchanged_list_is_not_parsed_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,3 +39,12 @@ def test_the_script_line_of_a_task_names_it() -> None:
         command: Any = parse(restart_of(1).script_line(connector(name)))
         assert command is not None and command.task == f"{name}/1"
     assert "is PAUSED" in restart_of(1).needs(connector("one", "PAUSED"))
+
+
+def test_a_deletion_applies_only_to_the_connector_that_was_shown() -> None:
+    delete, stop, shown = ACTIONS["delete"], ACTIONS["stop"], connector("one", "STOPPED", ())
+    assert not delete.outdated(shown, connector("one", "STOPPED", ("FAILED",)))
+    assert delete.outdated(shown, connector("one")) == "one is RUNNING now, not STOPPED"
+    assert "created one again" in delete.outdated(shown, connector("one", "STOPPED", (), topics="other"))
+    assert not stop.outdated(connector("one"), connector("one", "PAUSED", topics="other"))
+    assert stop.outdated(connector("one"), shown) == "one is already STOPPED"

@@ -50,3 +50,17 @@ async def test_requests_that_were_sent_do_not_wait_and_cannot_be_cancelled() -> 
     assert bulk.summary() == "stop 6 connectors: 2 failed, 4 observed"
     assert [operation.last for operation in operations.log[MAX_REQUESTS:]] == ["not sent: cancelled"] * 2
     assert bulk.retryable == 2 and bulk.waiting == 0
+
+
+async def test_a_connector_that_was_created_again_after_the_question_is_left_out() -> None:
+    shown, now = connector("a"), connector("a", topics="other")
+
+    async def act(action: ConnectorAction, one: Connector) -> Operation:
+        raise AssertionError("nothing is sent")
+
+    def not_sent(action: ConnectorAction, one: Connector, why: str) -> Operation:
+        raise AssertionError(why)
+
+    targets = chosen(ACTIONS["delete"], [shown], lambda name: None)
+    await BulkOperation(ACTIONS["delete"], targets, act, not_sent, lambda name: now, lambda: None).run()
+    assert "created a again" in targets[0].left_out

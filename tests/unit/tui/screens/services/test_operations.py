@@ -10,6 +10,7 @@ from tests.unit.tui.screens.builders import connector, snapshot
 from tui.client.calls import ApiCall
 from tui.cluster.snapshot import ClusterLink, LinkState, Snapshot
 from tui.goals import SETTLING
+from tui.model import Connector
 from tui.screens.services.last_restarts import of_operations
 from tui.screens.services.operations import Operation, Operations, Phase, as_curl
 
@@ -170,3 +171,36 @@ def test_two_tasks_of_a_connector_settle_apart() -> None:
     log.observe(Snapshot({"c": connector("c", tasks=("FAILED", "RUNNING"))}, link=ClusterLink(LinkState.POLLING, 104)))
     assert [one.phase for one in both] == [Phase.FAILED, Phase.OBSERVED]
     assert "failed again after 2 s" in both[0].last
+
+
+def test_a_state_that_is_observed_ends_an_operation_whose_response_is_lost() -> None:
+    now = [100.0]
+    log = Operations(lambda one: None, lambda: now[0])
+    stopped = connector("c", "STOPPED", ())
+
+    def see(state: Connector | None, since: float) -> None:
+        link = ClusterLink(LinkState.LIVE, now[0])
+        log.observe(Snapshot({} if state is None else {"c": state}, {"c": since}, link))
+
+    see(connector("c"), 1.0)
+    stop = log.begin("stop", "c", goal="STOPPED", doing="stopping")
+    now[0] += 2
+    see(stopped, 2.0)
+    assert phase(stop) is Phase.REQUESTED, "the response follows in a moment"
+    now[0] += 4
+    see(stopped, 2.0)
+    assert phase(stop) is Phase.OBSERVED and stop.last == "observed: STOPPED, no tasks after 6.0 s, without a response"
+    log.failed(stop, "no response within 95 s")
+    log.accepted(stop)
+    assert phase(stop) is Phase.OBSERVED, "a late response or its absence changes nothing"
+    again = log.begin("stop", "c", goal="STOPPED", doing="stopping")
+    now[0] += 6
+    see(stopped, 2.0)
+    assert phase(again) is Phase.REQUESTED, "the state is older than the request"
+    delete = log.begin("delete", "c", goal="DELETED", doing="deleting")
+    restart = log.begin("restart", "c", goal="RUNNING", doing="restarting")
+    now[0] += 6
+    see(None, 0.0)
+    assert phase(delete) is Phase.OBSERVED
+    see(connector("c"), 3.0)
+    assert phase(restart) is Phase.REQUESTED, "a restart may begin and end in the same state"
