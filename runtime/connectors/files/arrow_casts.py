@@ -21,7 +21,7 @@ _INTEGER_DIGITS = 20
 def cast(column: Any, kind: Any) -> Any:
     """A column as another type that is not nested. DataError, or an error of Arrow, if a value does not fit."""
     given = column.type
-    if _mixes(_types.is_timestamp, _types.is_integer, given, kind):
+    if _is_time_and_number(given, kind):
         raise DataError(
             "integers have no unit of time, so that they are not converted to timestamps, nor timestamps to integers: "
             "use the transformation TimestampConverter, or a query with timestamp_millis() or unix_micros()"
@@ -48,8 +48,8 @@ def _shortest_decimals(column: Any, kind: Any) -> Any:
     return pc.round(digits, kind.scale).cast(kind)
 
 
-def _mixes(one: Callable[[Any], bool], other: Callable[[Any], bool], given: Any, kind: Any) -> bool:
-    return (one(given) and other(kind)) or (other(given) and one(kind))
+def _is_time_and_number(given: Any, kind: Any) -> bool:
+    return any(_types.is_timestamp(a) and _types.is_integer(b) for a, b in ((given, kind), (kind, given)))
 
 
 def _check(given: Any, kind: Any) -> Callable[[Any, Any], Any] | None:

@@ -14,7 +14,15 @@ from runtime.connectors.postgres.definition import CdcSettings
 from runtime.connectors.postgres.events import NEW_KEY, OLD_KEY, ChangeEvents, TransactionSource, key_header
 from runtime.connectors.postgres.offsets import COMMIT, EVENT, LSN, MICROS, XID, LogPosition, with_progress
 from runtime.connectors.postgres.tables import RowReader
-from runtime.connectors.postgres.wire.pgoutput import Begin, Change, Commit, Origin, Relation, Truncate, decode
+from runtime.connectors.postgres.wire.pgoutput import (
+    Begin,
+    Change,
+    Commit,
+    Relation,
+    ReplicationOrigin,
+    Truncate,
+    decode,
+)
 from runtime.connectors.postgres.wire.replication import Data
 
 _PER_CHANGE = 4  # numbers of a change: delete, tombstone and create of a row whose key was changed
@@ -70,7 +78,7 @@ class ChangeReplay:
                 self._change(message, reader, data.lsn)
         elif isinstance(message, Begin):
             self._begin(message, data.lsn)
-        elif isinstance(message, Origin):
+        elif isinstance(message, ReplicationOrigin):
             self._source = replace(self._source, origin=message)
         elif isinstance(message, Commit):
             self._commit(message)

@@ -20,7 +20,7 @@ from runtime.connectors.postgres.envelope import (
 )
 from runtime.connectors.postgres.offsets import partition_of
 from runtime.connectors.postgres.tables import RowReader
-from runtime.connectors.postgres.wire.pgoutput import Origin
+from runtime.connectors.postgres.wire.pgoutput import ReplicationOrigin
 
 OLD_KEY, NEW_KEY = "__debezium.oldkey", "__debezium.newkey"
 
@@ -34,7 +34,7 @@ class TransactionSource:
     xid: int
     micros: int
     before: int | None
-    origin: Origin | None = None
+    origin: ReplicationOrigin | None = None
 
 
 class ChangeEvents:

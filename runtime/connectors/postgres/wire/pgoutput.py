@@ -45,7 +45,7 @@ class Begin:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ReplicationOrigin:
     """The server from which the open transaction was replicated, and the position of its commit there."""
 
     lsn: int
@@ -102,7 +102,7 @@ class Truncate:
     relations: tuple[int, ...]
 
 
-Message = Begin | Origin | Commit | Relation | Change | Truncate
+Message = Begin | ReplicationOrigin | Commit | Relation | Change | Truncate
 
 
 def decode(data: bytes | memoryview) -> Message | None:
@@ -121,7 +121,7 @@ def decode(data: bytes | memoryview) -> Message | None:
             lsn, micros, xid = _BEGIN.unpack_from(data, 1)
             return Begin(lsn, micros + _EPOCH_MICROS, xid)
         if kind == 0x4F:  # O
-            return Origin(_ORIGIN.unpack_from(data, 1)[0], _text(bytes(data), 9)[0])
+            return ReplicationOrigin(_ORIGIN.unpack_from(data, 1)[0], _text(bytes(data), 9)[0])
         if kind == 0x43:  # C
             _, lsn, end, micros = _COMMIT.unpack_from(data, 1)
             return Commit(lsn, end, micros + _EPOCH_MICROS)

@@ -12,9 +12,9 @@ from runtime.connectors.postgres.wire.pgoutput import (
     Change,
     Commit,
     Message,
-    Origin,
     Relation,
     RelationColumn,
+    ReplicationOrigin,
     Truncate,
     decode,
 )
@@ -22,7 +22,7 @@ from runtime.connectors.postgres.wire.pgoutput import (
 MESSAGES: list[tuple[str, Message | None]] = [
     ("42000000000192a5a80003044662f905b6000002dc", Begin(0x192A5A8, 1795810084840886, 732)),
     ("4300000000000192a5a8000000000192a5d80003044662f905b6", Commit(0x192A5A8, 0x192A5D8, 1795810084840886)),
-    ("4f00000000000012344561737400", Origin(0x1234, "East")),
+    ("4f00000000000012344561737400", ReplicationOrigin(0x1234, "East")),
     ("59000040027075626c6963006d6f6f6400", None),
     (
         "52000040057075626c6963006974656d73006400040169640000000017ffffffff006e616d6500000004130000000d006269670000000019"
