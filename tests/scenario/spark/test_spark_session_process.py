@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -49,11 +51,20 @@ def test_a_session_that_ends_takes_no_slot_along_and_loses_no_record(
     assert process.log.read_text().count("The Spark session of connectors has ended with exit code") == 2
 
 
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """For sockets, whose paths are limited."""
+    with tempfile.TemporaryDirectory(prefix="hr-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
 @pytest.mark.parametrize("part", ["process", pytest.param("JVM", marks=pytest.mark.soak)])
-def test_a_session_that_no_longer_works_is_replaced(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, log = tmp_path / "spark1.sock", list[str]()
+def test_a_session_that_no_longer_works_is_replaced(
+    part: str, short_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, log = short_folder / "spark1.sock", list[str]()
     monkeypatch.setenv(session_client.SOCKET, str(path))
-    listener, settings = listen(path, tmp_path / "spark.sock"), driver_settings(tmp_path / "driver")
+    listener, settings = listen(path, short_folder / "spark.sock"), driver_settings(short_folder / "driver")
     Path(settings.folder).mkdir()
     SessionStarter(settings, {}, listener, lambda _, text: log.append(text), silence=_SILENCE).start()
     client, query = SessionClient("test"), {"op": session_client.CHECK_SQL, "sql": "SELECT 1 AS n FROM records"}

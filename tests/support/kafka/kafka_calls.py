@@ -40,7 +40,7 @@ from runtime.model.task_spec import TopicGroup
 from runtime.offsets_tool.cluster import OfflineCluster
 from runtime.pipeline.produce import transactions
 from runtime.pipeline.runner import TaskRunner
-from runtime.pipeline.sink.topic_lists import TopicIdRequests
+from runtime.pipeline.sink.topic_lists import TopicIdRequests, slot_topic_ids
 from runtime.pipeline.source.delivery import TopicCreator
 from runtime.pipeline.task.control import TaskControl
 from tests.support.broker import unique
@@ -299,8 +299,10 @@ def _run_task(spec: Any) -> None:
     stop.start()
     runner.run()
     stop.cancel()
-    for producer in host.producers._producers.values():  # shared ones, which a slot keeps until its end
+    for producer in host.producers._producers.values():  # shared clients, which a slot keeps until its end
         open_clients.close_later(producer.client)
+    for admin in slot_topic_ids._clients.values():
+        admin.close()
     if host.trace:
         raise BrokerUnavailable(host.trace.splitlines()[0])
 
