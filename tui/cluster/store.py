@@ -141,7 +141,7 @@ class ClusterStore:
 
     async def _poll(self, trouble: str = "") -> None:
         """Refreshes from the list of connectors. `trouble` is why there is no event stream."""
-        limit = self._limit
+        limit, began = self._limit, self._clock()
         try:
             async with asyncio.timeout(limit):
                 response = await self.connect.expanded()
@@ -151,6 +151,8 @@ class ClusterStore:
         except Unreachable:
             self._limit = self.pace.patience
             raise
+        if self._clock() - began < self.pace.patience:
+            self._limit = self.pace.patience
         await self._publisher.builder.replace_in_slices(response)
         self._last_id = ""  # polled data are newer than the event that a stream would resume from
         self._publisher.publish(ClusterLink(LinkState.POLLING, self._clock(), trouble=trouble))

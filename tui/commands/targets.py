@@ -130,7 +130,7 @@ def _end(error: HeadraceError) -> str:
     """The reason why no further target is tried after an error; empty if the others are."""
     if isinstance(error, Unreachable):
         return "the cluster is unreachable"
-    return f"the worker took {error.delay:.0f} s to refuse the previous request" if error.delay else ""
+    return f"the worker took {error.delay:.0f} s for the previous request" if error.delay else ""
 
 
 def require_confirmation(terminal: CommandTerminal, yes: bool, verb: str, names: Sequence[str]) -> None:

@@ -50,7 +50,9 @@ def _ask(question: str) -> bool:
             interrupt.add_note(f"{question} interrupted; nothing was changed")
             raise
         except OSError:  # the terminal was closed, without SIGHUP if the leader of the session survives it
-            raise SystemExit(128 + signal.SIGHUP) from None
+            closed = SystemExit(128 + signal.SIGHUP)
+            closed.add_note(f"{question} the terminal was closed; nothing was changed")
+            raise closed from None
         finally:
             if not response.endswith("\n"):  # after ^C or ^D
                 with suppress(OSError):  # the terminal may be closed

@@ -165,10 +165,8 @@ class _Response:
         self.parts.append(body)
 
     def on_message_complete(self) -> None:
-        self.complete, self.keeps_alive = (
-            self.headed,
-            self.parser.should_keep_alive(),
-        )  # the parser forgets it afterwards
+        self.complete = self.headed
+        self.keeps_alive = self.parser.should_keep_alive()  # the parser forgets it afterwards
 
 
 def authority(host: str, port: int) -> str:

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,22 +71,23 @@ def run(settings: DriverSettings, listener: socket.socket, rows: str, worker: in
     clock = gateways[0].jvm.java.lang.System
     beating = Path(settings.folder, SERVING)
     beating.touch()
-    threading.Thread(target=_beat, args=(server, clock, beating), name="heartbeat", daemon=True).start()
+    beat = partial(_beat, server, gateways[0].proc, clock, beating)
+    threading.Thread(target=beat, name="heartbeat", daemon=True).start()
     threading.Thread(target=_leave_when_idle, args=(server, gateways[0]), name="idle", daemon=True).start()
     code = gateways[0].proc.wait()
     os._exit(0 if server.idle.is_set() else code or 1)
 
 
-def _beat(server: SessionServer, clock: Any, file: Path) -> None:
+def _beat(server: SessionServer, jvm: subprocess.Popen[bytes], clock: Any, file: Path) -> None:
     """Tell the driver that the server of tasks, the interpreter and the JVM work, until the JVM has ended."""
     from py4j.protocol import Py4JError
 
-    with contextlib.suppress(Py4JError, OSError):
-        while True:
+    while jvm.poll() is None:
+        with contextlib.suppress(Py4JError, OSError):
             server.wait_for_lock()
             clock.nanoTime()
             os.utime(file)
-            time.sleep(HEARTBEAT)
+        time.sleep(HEARTBEAT)
 
 
 def _leave_when_idle(server: SessionServer, gateway: Any) -> None:

@@ -43,13 +43,13 @@ def connect(producer: Any, topic: str) -> bool:
     return False
 
 
-def responds(settings: Mapping[str, Any], topic: str) -> bool:
-    """Whether a bootstrap server responds to a client with these settings. `topic` is one that may be described, or
-    that does not exist. Blocks."""
+def responds(admin: KeptAdmin, topic: str) -> bool:
+    """Whether a bootstrap server responds to a client. `topic` is one that may be described, or that does not exist.
+    Blocks."""
     from confluent_kafka import KafkaException
 
-    with contextlib.suppress(KafkaException), admin_client(settings) as admin:
-        admin.list_topics(topic, timeout=_TIMEOUT)
+    with admin.use() as client, contextlib.suppress(KafkaException):
+        client.list_topics(topic, timeout=_TIMEOUT)
         return True
     return False
 

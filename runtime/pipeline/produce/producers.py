@@ -37,9 +37,10 @@ _MIN_AGE = 10.0  # seconds; a failed producer is not replaced earlier
 _AFTER_FENCING = 5.0  # seconds
 _BY_ANOTHER = ("_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH")
 
-# Errors of records that were refused because their producer failed, not because of the records.
 PURGED = ("_PURGE_QUEUE", "_PURGE_INFLIGHT")
 """Errors of records that were discarded with their transaction or their producer: a consequence, never the reason."""
+
+# Errors of records that were refused because their producer failed, not because of the records.
 _OF_PRODUCER = (
     *PURGED, "_FATAL", "_FENCED", "_STATE", "_DESTROY", "_GAPLESS_GUARANTEE",
     "OUT_OF_ORDER_SEQUENCE_NUMBER", "DUPLICATE_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID", "INVALID_PRODUCER_EPOCH",
@@ -91,16 +92,17 @@ class SlotProducer:
         self.client: Any = open_clients.opened(Producer, {**configured, **always}, self)
         self._queue = SendQueue(int(configured["queue.buffering.max.kbytes"]) * 1024, _PARTS if shared else 1)
         self._purpose, self._created = purpose, time.monotonic()
-        self._reached = False
+        own = {key: value for key, value in settings.items() if not key.startswith("transaction")}
+        self._probe, self._reached = open_clients.KeptAdmin({**own, **self.log.settings}), False
         self.fatal: KafkaError | None = None
         self.produce = self.client.produce
 
     def responds(self, topic: str) -> bool:
         """Whether a bootstrap server responds, or has responded since the client was created. `topic`: see
         open_clients.responds()."""
-        if not self._reached:
-            own = {key: value for key, value in self._settings.items() if not key.startswith("transaction")}
-            self._reached = open_clients.responds({**own, **self.log.settings}, topic)
+        if not self._reached and open_clients.responds(self._probe, topic):
+            self._reached = True
+            self._probe.close()
         return self._reached
 
     @property

@@ -22,10 +22,10 @@ from runtime.model.task_errors import ClientFailedError, TaskLostError
 from runtime.pipeline.produce.producers import OF_TOPIC, PURGED, Purpose, SlotProducer, described
 from runtime.pipeline.produce.send import lost_topic, send_failure
 from runtime.pipeline.task.control import StoppedError
+from runtime.pipeline.topic_ids import slot_topic_ids
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError
-    from confluent_kafka.admin._acl import AclOperation
 
     from runtime.pipeline.task.broker_wait import BrokerWait
     from runtime.pipeline.task.control import TaskControl
@@ -36,36 +36,28 @@ _TIMEOUT = 5.0  # seconds
 def without_write(settings: Mapping[str, Any], topics: Collection[str]) -> list[str]:
     """Those of the topics that the principal may not write; all of them if Kafka does not respond. `settings` are a
     producer's. Blocks."""
+    from confluent_kafka import KafkaException, TopicCollection
     from confluent_kafka.admin._acl import AclOperation
 
-    described = _describe(settings, topics)
-    denied = [topic for topic in topics if AclOperation.WRITE not in (described.get(topic) or ())]
-    return sorted(denied or topics)
-
-
-def missing_topics(settings: Mapping[str, Any], topics: Collection[str]) -> list[str]:
-    """Those of the topics that do not exist; none if Kafka does not respond. `settings` are a producer's. Blocks."""
-    described = _describe(settings, topics)
-    return sorted(topic for topic in topics if described.get(topic, ()) is None)
-
-
-def _describe(settings: Mapping[str, Any], topics: Collection[str]) -> dict[str, Collection[AclOperation] | None]:
-    """The operations that are allowed on topics; None for one that does not exist. Without those that the brokers do
-    not describe."""
-    from confluent_kafka import KafkaError, KafkaException, TopicCollection
-
-    described: dict[str, Collection[AclOperation] | None] = {}
+    denied = []
     with admin_client({k: v for k, v in settings.items() if not k.startswith("transaction")}) as admin:
         asked = admin.describe_topics(
             TopicCollection(list(topics)), include_authorized_operations=True, request_timeout=_TIMEOUT
         )
         for topic, response in asked.items():
             try:
-                described[topic] = response.result().authorized_operations or ()
-            except KafkaException as error:  # also without DESCRIBE, which WRITE includes
-                if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                    described[topic] = None
-    return described
+                allowed = response.result().authorized_operations or []
+            except KafkaException:  # also without DESCRIBE, which WRITE includes
+                allowed = []
+            if AclOperation.WRITE not in allowed:
+                denied.append(topic)
+    return sorted(denied or topics)
+
+
+def missing_topics(settings: Mapping[str, Any], topics: Collection[str]) -> set[str]:
+    """Those of the topics that do not exist; none if Kafka does not respond. `settings` are a producer's. Blocks."""
+    ids = slot_topic_ids.ids(settings, topics) or {}
+    return {topic for topic, topic_id in ids.items() if topic_id is None}
 
 
 def transaction_timeout(settings: Mapping[str, Any]) -> float:
@@ -102,7 +94,7 @@ class Transactions:
         self._began = math.inf  # of the last transaction, on the monotonic clock
         self.open = False
         self.topics: set[str] = set()
-        """The topics of the last transaction, as the caller adds them: for messages."""
+        """The topics of the last transaction, as the caller adds them."""
 
     def prepare(self, topic: str, wait: BrokerWait | None = None) -> None:
         """Register the producer: earlier producers with its id are fenced, and their open transaction is aborted.
@@ -185,7 +177,7 @@ class Transactions:
         """Repeat a call until it succeeds, or fails for good."""
         from confluent_kafka import KafkaException
 
-        warned, next_check = False, time.monotonic() + _TOPIC_CHECKS
+        warned, missing, next_check = False, set[str](), time.monotonic() + _TOPIC_CHECKS
         while True:
             self._control.check()
             try:
@@ -205,17 +197,20 @@ class Transactions:
                     "Kafka has not yet responded to a request of the task's transactional producer: %s", error.str()
                 )
             if self.topics and time.monotonic() > next_check:
-                self._check_topics()
+                missing = self._still_missing(missing)
                 next_check = time.monotonic() + _TOPIC_CHECKS
             self._check_stop()
 
-    def _check_topics(self) -> None:
-        """Raises the error that ends the task if a topic of the transaction was deleted, for which the client would
-        wait without limit."""
+    def _still_missing(self, before: set[str]) -> set[str]:
+        """The topics of the transaction that do not exist. Raises the error that ends the task if one of them did not
+        `before`, either: the client would wait for a deleted topic without limit. A broker that has just started may
+        not know all topics yet."""
         from confluent_kafka import KafkaError
 
-        if missing := missing_topics(self._settings, self.topics):
-            raise self._lost_topic(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART), missing)
+        missing = missing_topics(self._settings, self.topics)
+        if deleted := missing & before:
+            raise self._lost_topic(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART), deleted)
+        return missing
 
     def _lost_topic(self, error: KafkaError, missing: Collection[str]) -> Exception:
         return lost_topic(with_topic(error, " and ".join(sorted(missing))))

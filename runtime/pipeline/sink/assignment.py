@@ -13,8 +13,9 @@ from runtime.api.errors import RetriableError
 from runtime.api.task import OffsetAndMetadata
 from runtime.pipeline.sink.convert_sink import Positions
 from runtime.pipeline.sink.starting_offsets import Reset, reset_offset, starting_offsets
-from runtime.pipeline.sink.topic_lists import TopicIds, slot_topic_ids
+from runtime.pipeline.sink.topic_lists import TopicIds
 from runtime.pipeline.task.failure import RevokedError
+from runtime.pipeline.topic_ids import slot_topic_ids
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message
@@ -119,8 +120,9 @@ class PartitionAssignment:
         """Those of the topics that were deleted and created again, so that positions mean other records; none if the
         cluster does not respond."""
         stale = self._topic_ids.changed(slot_topic_ids.ids(self._spec.consumer, topics) or {})
-        self._next_ids = time.monotonic() + _IDS_INTERVAL
-        if stale:
+        if not stale:  # otherwise each commit asks, until the topics are read from their start
+            self._next_ids = time.monotonic() + _IDS_INTERVAL
+        else:
             names = ", ".join(sorted(stale))
             _log.warning("Offsets are not committed for topics that have been deleted and created again: %s", names)
         return stale

@@ -188,10 +188,12 @@ class SinkWorker:
         if self._is_reported:
             return
         self._is_reported = self._subscription.responded
-        if not self._is_reported:
-            self._wait.silent(self._events.log)
-        elif not self._paused:
+        if self._paused:  # and reported as such
+            return
+        if self._is_reported:
             self._host.state(self._spec, State.RUNNING)
+        else:
+            self._wait.silent(self._events.log)
 
     def _fetch(self, wait: float) -> list[Message]:
         """Wait at most `wait` seconds for messages, during a put not at all."""
@@ -243,6 +245,8 @@ class SinkWorker:
                 self._commit_before_pause()
             if self._paused or self._is_reported:
                 self._host.state(self._spec, State.PAUSED if self._paused else State.RUNNING)
+            else:
+                self._wait.repeat()
         return self._paused
 
     def _commit_before_pause(self) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.api.java_compat.regex.limited import LimitedMatch
 from runtime.model.states import INTERNAL_TOPICS
-from runtime.pipeline.sink.topic_lists import TopicLists, slot_topic_ids, slot_topics
+from runtime.pipeline.sink.topic_lists import TopicLists, slot_topics
+from runtime.pipeline.topic_ids import slot_topic_ids
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from runtime.kafka.clients.client_log import ClientLog
     from runtime.pipeline.task.control import TaskControl
 
+_PAUSE = 0.2  # seconds between two tries
 _SILENCE = 3.0  # seconds without a response until the task is reported as UNASSIGNED
 
 
@@ -33,6 +34,11 @@ class BrokerWait:
             self._control.check()
             if self._control.stopping:
                 raise StoppedError
+            self._control.wait(_PAUSE)  # a server may refuse the connection at once
+
+    def repeat(self) -> None:
+        """Another state was reported meanwhile: report UNASSIGNED again if no broker has responded yet."""
+        self._reported = False
 
     def silent(self, log: ClientLog) -> None:
         """No broker has responded yet to the client that reports its errors to `log`."""

@@ -40,9 +40,9 @@ from runtime.model.task_spec import TopicGroup
 from runtime.offsets_tool.cluster import OfflineCluster
 from runtime.pipeline.produce import transactions
 from runtime.pipeline.runner import TaskRunner
-from runtime.pipeline.sink.topic_lists import TopicIdRequests, slot_topic_ids
 from runtime.pipeline.source.delivery import TopicCreator
 from runtime.pipeline.task.control import TaskControl
+from runtime.pipeline.topic_ids import TopicIdRequests, slot_topic_ids
 from tests.support.broker import unique
 from tests.support.tasks.pipeline import task_spec
 from tests.support.tasks.slot_host import RecordingHost

@@ -142,6 +142,7 @@ class HomeBase(Screen[None]):
 
     def leave(self) -> None:
         """Clears the refusal of a key or command when the page on which it was given is left."""
+        self._refused_for = ""
         if self.status.subject == REFUSAL:
             self.report("")
 

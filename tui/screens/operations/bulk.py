@@ -117,7 +117,11 @@ class BulkOperation:
 
     def retry(self) -> BulkOperation | None:
         """The same verb for the targets that failed or were not sent; None if there are none."""
-        failed = [BulkTarget(target.name, action=target.action) for target in self.targets if target.failed]
+        failed = [
+            BulkTarget(target.name, action=target.action, shown=target.shown)
+            for target in self.targets
+            if target.failed
+        ]
         again = BulkOperation(self.action, failed, self.act, self.not_sent, self.look, self.changed, self.noun)
         return again if failed else None
 

@@ -169,6 +169,8 @@ class Operations:
 
     def done(self, operation: Operation, message: str) -> None:
         """Ends an operation that has no state to wait for."""
+        if not operation.phase.is_open:  # observed without a response
+            return
         self._end(operation, Phase.OBSERVED, message)
 
     def pending(self, name: str) -> Operation | None:
@@ -196,8 +198,15 @@ class Operations:
         if waited < RESPONSE_DELAY or operation.verb in RESTARTS or not reached(seen, operation.goal):
             return
         if seen is None or snapshot.since.get(operation.target, 0.0) != operation.since:
-            state = described_goal(seen, operation.goal)
-            self._end(operation, Phase.OBSERVED, f"observed: {state} after {waited:.1f} s, without a response")
+            self._reached(operation, seen, ", without a response")
+
+    def _reached(self, operation: Operation, seen: Connector | None, note: str = "") -> None:
+        """Ends an operation whose goal the snapshot shows."""
+        now = self._clock()
+        state = described_goal(seen, operation.goal)
+        self._end(operation, Phase.OBSERVED, f"observed: {state} after {now - operation.begun_at:.1f} s{note}")
+        if operation.goal == "RUNNING":
+            self._settling[operation.id] = operation, now
 
     def _look(self, operation: Operation, snapshot: Snapshot) -> None:
         now, heard_at = self._clock(), snapshot.link.heard_at or 0.0
@@ -209,13 +218,7 @@ class Operations:
         # may differ from this machine's.
         fresh = heard_at >= operation.accepted_at or snapshot.since.get(operation.target, 0.0) != operation.since
         if (fresh or seen is None) and reached(seen, operation.goal):
-            self._end(
-                operation,
-                Phase.OBSERVED,
-                f"observed: {described_goal(seen, operation.goal)} after {now - operation.begun_at:.1f} s",
-            )
-            if operation.goal == "RUNNING":
-                self._settling[operation.id] = operation, now
+            self._reached(operation, seen)
         elif seen is not None and operation.goal == "RUNNING" and seen.overall == "FAILED" and waited > FAILURE_DELAY:
             self._end_failed(operation, f"observed: {described(seen)}", seen)
         elif waited > TIME_LIMIT:

@@ -195,10 +195,11 @@ class _Documents:
             return self._apart(lines)
 
     def _document(self, line: bytes) -> Any:
-        text = line if self._charset == "utf-8" else line.decode(self._charset)
-        if _LONG_NUMBER.search(line):
+        text = line if self._charset == "utf-8" else line.decode(self._charset).encode()
+        document = orjson.loads(text)
+        if _LONG_NUMBER.search(text):
             json.loads(text, parse_int=_check_integer)
-        return orjson.loads(text)
+        return document
 
     def _apart(self, lines: Sequence[bytes]) -> list[Piece]:
         pieces: list[Piece] = []

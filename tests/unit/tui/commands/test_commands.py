@@ -96,6 +96,6 @@ def test_a_worker_that_refuses_after_a_long_time_ends_the_command(seconds: float
     error = ServerError("a change was not written", 500)
     refusing = Refusing({f"/connectors/{name}/pause": error for name in "abc"})
     result = run_command("pause a b c", Connect(refusing, clock=lambda: now[0]), Profile("http://memory:8083"))
-    late = "not tried: the worker took 40 s to refuse the previous request"
+    late = "not tried: the worker took 40 s for the previous request"
     messages = [error.message, late, late] if seconds == 40.0 else [error.message] * 3
     assert [(one.message, one.code) for one in result.outcomes] == [(message, 1) for message in messages]

@@ -15,6 +15,7 @@ from runtime.pipeline.sink.assignment import PartitionAssignment
 from runtime.pipeline.sink.sink_context import SinkContext
 from runtime.pipeline.task.control import StoppedError, TaskControl
 from runtime.pipeline.task.failure import RevokedError
+from runtime.pipeline.topic_ids import slot_topic_ids
 from tests.support.tasks.pipeline import task_spec
 from tests.support.tasks.slot_host import RecordingHost
 
@@ -22,7 +23,7 @@ from tests.support.tasks.slot_host import RecordingHost
 @pytest.fixture(autouse=True)
 def no_ids(monkeypatch: pytest.MonkeyPatch) -> None:
     """No cluster has the ids of topics."""
-    monkeypatch.setattr("runtime.pipeline.sink.topic_lists._SHORT_TIMEOUT", 0.01)
+    monkeypatch.setattr("runtime.pipeline.topic_ids._SHORT_TIMEOUT", 0.01)
 
 
 class IdleSink(SinkTask):
@@ -89,6 +90,20 @@ def assigned(control: TaskControl, consumer: Any) -> tuple[Any, SinkContext, Any
     spec = task_spec("sink", "x:Y", {}, consumer={"partition.assignment.strategy": "cooperative-sticky"})
     assignment = PartitionAssignment(spec, task, RecordingHost(), control, consumer, context)
     return consumer, context, assignment.callbacks["on_assign"], assignment
+
+
+def test_no_offset_is_committed_for_a_topic_that_was_created_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also not by a commit soon after the first one that has noticed it."""
+    ids = {"t": "1"}
+    monkeypatch.setattr(slot_topic_ids, "ids", lambda settings, topics: dict(ids))
+    monkeypatch.setattr(slot_topic_ids, "asker", lambda settings, patient: lambda topics: dict(ids))
+    consumer, _, on_assign, assignment = assigned(TaskControl(False, lambda: None), SlowGroup())
+    on_assign(consumer, [KafkaPartition("t", 0)])
+    ids["t"] = "2"
+    for offset in (110, 120):
+        assignment.advance({TopicPartition("t", 0): offset}, assignment.moment, {})
+        assignment.commit()
+    assert consumer.commits == []
 
 
 def test_a_commit_answered_after_the_partition_was_revoked_is_not_repeated() -> None:

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 
 from runtime.kafka.clients.offset_reset import offset_reset
 from runtime.model.task_spec import TaskSpec
-from runtime.pipeline.sink.topic_lists import slot_topic_ids
+from runtime.pipeline.topic_ids import slot_topic_ids
 from tests.support.broker import KafkaBroker
 from tests.support.tasks.pipeline import file_sink
 from tests.support.tasks.slot_host import RunningTask

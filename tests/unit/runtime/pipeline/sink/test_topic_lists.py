@@ -7,7 +7,8 @@ from collections.abc import Collection
 import pytest
 
 from runtime.model.task_errors import TaskLostError
-from runtime.pipeline.sink.topic_lists import TopicIds, slot_topic_ids
+from runtime.pipeline.sink.topic_lists import TopicIds
+from runtime.pipeline.topic_ids import identity, slot_topic_ids
 from tests.support.broker import KafkaBroker
 
 
@@ -47,6 +48,16 @@ def test_nothing_is_committed_while_the_id_is_not_known() -> None:
     assert not ids.may_commit(["a"])
     cluster.ids["a"] = "1"
     assert ids.may_commit(["a"])
+
+
+def test_requests_for_ids_authenticate_as_the_consumer() -> None:
+    login = {
+        "bootstrap.servers": "b:1",
+        "sasl.mechanism": "OAUTHBEARER",
+        "headrace.oauth": "{}",
+        "headrace.login": "worker.",
+    }
+    assert identity({**login, "group.id": "g", "fetch.min.bytes": 1})[1] == login
 
 
 def test_ids_come_from_the_brokers(broker: KafkaBroker, topic: str) -> None:

@@ -42,6 +42,16 @@ def test_a_task_without_a_broker_names_the_bootstrap_servers(kind: str, tmp_path
     assert task.host.states == [State.UNASSIGNED]
 
 
+def test_a_pause_meanwhile_is_shown_until_the_task_is_resumed(tmp_path: Path) -> None:
+    task = RunningTask(_spec("sink", f"{ports.HOST}:{free_port()}", tmp_path))
+    wait_until(lambda: task.host.states == [State.UNASSIGNED])
+    task.runner.pause(True)
+    wait_until(lambda: task.host.states == [State.UNASSIGNED, State.PAUSED])
+    task.runner.pause(False)
+    wait_until(lambda: task.host.states == [State.UNASSIGNED, State.PAUSED, State.UNASSIGNED])
+    task.stop()
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_task_is_running_when_a_broker_responds(kind: str, tmp_path: Path) -> None:

@@ -64,3 +64,25 @@ async def test_a_connector_that_was_created_again_after_the_question_is_left_out
     targets = chosen(ACTIONS["delete"], [shown], lambda name: None)
     await BulkOperation(ACTIONS["delete"], targets, act, not_sent, lambda name: now, lambda: None).run()
     assert "created a again" in targets[0].left_out
+
+
+async def test_a_retry_leaves_out_a_connector_that_was_created_again_after_the_question() -> None:
+    shown, operations = connector("a"), Operations(lambda operation: None)
+    current = {"a": shown}
+
+    async def act(action: ConnectorAction, one: Connector) -> Operation:
+        operation = operations.begin(action.name, one.name, doing=action.doing)
+        operations.failed(operation, "no leader")
+        return operation
+
+    def not_sent(action: ConnectorAction, one: Connector, why: str) -> Operation:
+        raise AssertionError(why)
+
+    targets = chosen(ACTIONS["delete"], [shown], operations.pending)
+    bulk = BulkOperation(ACTIONS["delete"], targets, act, not_sent, current.get, lambda: None)
+    await bulk.run()
+    current["a"] = connector("a", topics="other")
+    again = bulk.retry()
+    assert again is not None
+    await again.run()
+    assert "created a again" in again.targets[0].left_out
