@@ -1,4 +1,4 @@
-"""The sockets on which a process listens, from /proc."""
+"""The sockets of a process, from /proc."""
 
 from __future__ import annotations
 
@@ -28,6 +28,12 @@ def listening_paths(pid: int) -> set[Path]:
     own = _inodes(pid)
     sockets = (line.split(maxsplit=7) for line in _lines(pid, "unix"))
     return {Path(found[7]) for found in sockets if int(found[3], 16) & _UNIX_LISTENING and found[6] in own}
+
+
+def connection_timers(pid: int, port: int) -> list[str]:
+    """The kinds of the timers of connections to this port of 127.0.0.1, as in Linux's `proc_net_tcp`."""
+    rows = (line.split() for line in _lines(pid, "tcp"))
+    return [row[5][:2] for row in rows if row[2].endswith(f":{port:04X}")]
 
 
 def _address(kernels: str) -> str:

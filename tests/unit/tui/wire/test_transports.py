@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.servers.loopback import Handler, serving
+from tests.support.sockets import connection_timers
 from tests.support.waiting import wait_until
 from tui.client.calls import ApiCall, Transport
 from tui.client.client import EXPANDED_LIST
@@ -131,13 +133,7 @@ async def test_requests_share_a_connection_unless_the_server_closes_it(
         connection.close()
 
 
-def timers(port: int) -> list[str]:
-    """The kinds of the timers of connections to this port of loopback, as in Linux's `proc_net_tcp`."""
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
-    return [row[5][:2] for row in rows if row[2].endswith(f":{port:04X}")]
-
-
-@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="needs /proc/net/tcp")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux shows the timers of connections")
 async def test_a_connection_whose_other_end_vanishes_is_noticed(make: Make) -> None:
     """The system sends probes on an open connection."""
 
@@ -145,7 +141,7 @@ async def test_a_connection_whose_other_end_vanishes_is_noticed(make: Make) -> N
         connection, _ = listener.accept()
         with connection:
             connection.recv(65536)
-            wait_until(lambda: timers(port) == ["02"], 10, "the timer of keep-alive probes")
+            wait_until(lambda: connection_timers(os.getpid(), port) == ["02"], 10, "the timer of keep-alive probes")
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
 
     with socket.create_server(("127.0.0.1", 0)) as listener, ThreadPoolExecutor(1) as pool:
