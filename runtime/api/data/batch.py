@@ -194,10 +194,11 @@ class SinkBatch(_Batch[SinkRecord]):
 
     def last_offsets(self) -> dict[int, int]:
         """The Kafka offset of the last record of each partition."""
-        partitions, offsets = self.partitions(), self.offsets()
+        partitions = self.partitions()
         if type(partitions) is ConstantColumn:
-            return {partitions.value: offsets[-1]}
-        return dict(zip(partitions, offsets, strict=True))
+            return {partitions.value: self.messages[-1].offset()}
+        last = dict(zip(partitions, self.messages, strict=True))
+        return {partition: message.offset() for partition, message in last.items()}
 
     def timestamp_types(self) -> Column:
         """The timestamp type of each record, as in SinkRecord."""

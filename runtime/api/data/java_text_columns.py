@@ -61,12 +61,16 @@ def _whole_numbers(column: Column) -> Sequence[str]:
 
 
 def _floats(column: Column) -> Sequence[str]:
-    low, high = _PLAIN_FLOATS
-    sizes = list(map(abs, filter(None, column)))
-    text = ""
-    if not sizes or (min(sizes) >= low and max(sizes) < high):
-        text = orjson.dumps(list(column))[1:-1].decode()
+    text = orjson.dumps(list(column))[1:-1].decode() if _are_plain(column) else ""
     return list(map(float_text, column)) if not text or "null" in text else text.split(",")  # null: a NaN between
+
+
+def _are_plain(numbers: Column) -> bool:
+    low, high = _PLAIN_FLOATS
+    if min(numbers) >= low:
+        return bool(max(numbers) < high)
+    sizes = list(map(abs, filter(None, numbers)))
+    return not sizes or (min(sizes) >= low and max(sizes) < high)
 
 
 def _maps(values: ValueBatch) -> list[str]:
