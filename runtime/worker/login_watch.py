@@ -41,10 +41,12 @@ _READ = (*PREFIXES, *_OVERRIDES, *(f"{kind}{prefix}" for kind in _KINDS for pref
 
 @dataclass(frozen=True, slots=True)
 class LoginUsers:
-    """What uses the logins. `renew_writer` replaces the leader's producer if its certificates are old; `renew_tasks`
-    starts the tasks of a connector again, or those of all; `hide` replaces the values that are hidden in logs."""
+    """What uses the logins. `edition` changes with the configurations. `renew_writer` replaces the leader's producer if
+    its certificates are old; `renew_tasks` starts the tasks of a connector again, or those of all; `hide` replaces the
+    values that are hidden in logs."""
 
     configs: Callable[[], Configs]
+    edition: Callable[[], int]
     renew_slots: Callable[[Logins], None]
     renew_writer: Callable[[], Awaitable[None]]
     renew_tasks: Callable[[str | None], None]
@@ -58,6 +60,8 @@ class LoginWatch:
         self._worker, self._users = worker, users
         self._files = file_providers(worker.providers)
         self._known: Logins = logins(worker.originals)
+        self._with_own: Configs = {}  # the connectors that have credentials of their own
+        self._edition: int | None = None
         self._overridden: Mapping[str, Logins] = {}
         self._problem = ""
         self._task: asyncio.Task[None] | None = None
@@ -88,8 +92,12 @@ class LoginWatch:
         changed = {login: new for login, new in now.items() if new != self._known[login]}
         if changed:
             await self._renew(originals, changed)
-        configs = {name: config for name, config in self._users.configs().items() if any(map(_has_own, config))}
-        for name in await asyncio.to_thread(self._changed, originals, configs):
+        if (
+            edition := self._users.edition()
+        ) != self._edition:  # thousands of configurations are not searched every time
+            self._edition = edition
+            self._with_own = {name: own for name, own in self._users.configs().items() if any(map(_has_own, own))}
+        for name in await asyncio.to_thread(self._changed, originals, self._with_own):
             _log.info("The tasks of %s start again, since the credentials of their Kafka clients have changed", name)
             self._users.renew_tasks(name)
 

@@ -152,8 +152,9 @@ class Worker:
                 await writer.renew()
 
         return LoginUsers(
-            lambda: {name: configs.config(name) or {} for name in configs.names()}, parts.engine.renew_logins,
-            renew_writer, parts.connectors.renew_tasks, lambda values: self._secrets.keep(WORKER, values),
+            lambda: {name: configs.config(name) or {} for name in configs.names()}, lambda: configs.offset,
+            parts.engine.renew_logins, renew_writer, parts.connectors.renew_tasks,
+            lambda values: self._secrets.keep(WORKER, values),
         )  # fmt: skip
 
     def _started(self, starting: asyncio.Task[None]) -> None:

@@ -183,7 +183,7 @@ def _columns_of_maps(rows: Column) -> Mapping[str, Column]:
     names = list(rows[0])
     if not names or set(map(type, names)) != {str} or list(chain.from_iterable(rows)) != names * len(rows):
         raise MixedBatchError
-    values = list(chain.from_iterable(map(dict.values, rows)))  # a slice of one list is faster than a lookup in each map
+    values = list(chain.from_iterable(map(dict.values, rows)))  # slices are faster than lookups in each map
     return {name: values[place :: len(names)] for place, name in enumerate(names)}
 
 

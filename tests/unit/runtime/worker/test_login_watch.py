@@ -24,6 +24,7 @@ class Users:
     """Records what a watch does."""
 
     configs: dict[str, dict[str, str]] = field(default_factory=dict)
+    edition: int = 0
     logins: dict[str, Any] = field(default_factory=dict)
     renewed: list[str | None] = field(default_factory=list)
     hidden: frozenset[str] = frozenset()
@@ -69,7 +70,12 @@ def watch(properties: dict[str, str]) -> tuple[LoginWatch, Users]:
     files = {"config.providers": "file", "config.providers.file.class": provider}
     required = {"bootstrap.servers": "localhost:1", "group.id": "g", **topics, **converters, **files}
     of_users = LoginUsers(
-        lambda: users.configs, users.logins.update, users.renew_writer, users.renewed.append, users.hide
+        lambda: users.configs,
+        lambda: users.edition,
+        users.logins.update,
+        users.renew_writer,
+        users.renewed.append,
+        users.hide,
     )
     return LoginWatch(distributed({**required, **properties}), of_users), users
 
@@ -130,3 +136,19 @@ async def test_a_connector_with_its_own_credentials_starts_its_tasks_again(tmp_p
     await watched.check()
     await watched.check()
     assert users.renewed == ["own"] and users.logins == {}
+
+
+async def test_configurations_are_searched_when_they_have_changed(tmp_path: Path, stores: Stores) -> None:
+    """A worker may have thousands, and looks at the files every second."""
+    watched, users = watch({})
+    await watched.check()
+    users.configs = {"own": login(tmp_path, stores, "producer.override.")}
+    await watched.check()
+    (tmp_path / "secret.properties").write_text("password=not-seen-yet\n")
+    await watched.check()
+    assert users.renewed == []
+    users.edition += 1
+    await watched.check()
+    (tmp_path / "secret.properties").write_text("password=new-secret\n")
+    await watched.check()
+    assert users.renewed == ["own"]
