@@ -184,6 +184,8 @@ class TimestampConverterValue(KeyOrValueTransformation):
             raise NullPointerError(f"Could not parse timestamp: value ({text}), because format is not set")
         try:
             return parse(self._pattern, text)
+        except OverflowError as error:  # such as 0000-00-00, 30 November of 2 BC in Java
+            raise DataError(f"Could not parse timestamp: value ({text}) is outside the years 1 to 9999") from error
         except ValueError as error:
             raise DataError(
                 f"Could not parse timestamp: value ({text}) does not match pattern ({self._text})"

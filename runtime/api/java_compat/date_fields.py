@@ -100,11 +100,8 @@ class FieldReader:
         self._century_start: float | None = None  # in ms since 1970: two-digit years before it are in the next century
 
     def time(self) -> dt.datetime:
-        """The time given by the fields read so far, in UTC; ValueError beyond Python's years 1 to 9999."""
-        try:
-            return _EPOCH + dt.timedelta(milliseconds=self.millis())
-        except OverflowError as error:
-            raise ValueError("outside the years 1 to 9999") from error
+        """The time given by the fields read so far, in UTC; OverflowError beyond Python's years 1 to 9999."""
+        return _EPOCH + dt.timedelta(milliseconds=self.millis())
 
     def millis(self) -> int:
         """The same time in milliseconds since 1970, in any year."""

@@ -43,8 +43,8 @@ class DatePattern:
         return "".join([write(time) for write in self._writers])
 
     def parse(self, text: str) -> dt.datetime:
-        """The time of a text in UTC, ignoring text after the match; ValueError if the start does not match, or beyond
-        Python's years 1 to 9999."""
+        """The time of a text in UTC, ignoring text after the match; ValueError if the start does not match,
+        OverflowError beyond Python's years 1 to 9999."""
         time = self._fixed_width_reader(text) if self._fixed_width_reader is not None else None
         return time if time is not None else self._read_fields(text).time()
 

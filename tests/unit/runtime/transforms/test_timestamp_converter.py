@@ -56,3 +56,12 @@ def test_text_beyond_the_years_1_to_9999(year: str, target: str, expected: dt.ti
         assert changed.value == expected
     else:
         assert changed.value % 86_400_000 == (10 * 60 + 30) * 60_000
+
+
+@pytest.mark.parametrize("target", ["string", "Timestamp", "Date"])
+@pytest.mark.parametrize("text", ["0000-00-00", "10000-01-01"])
+def test_dates_that_cannot_be_held_are_named(text: str, target: str) -> None:
+    """0000-00-00 is MySQL's date for none."""
+    step = transformation("TimestampConverter$Value", {"target.type": target, "format": "yyyy-MM-dd"})
+    with pytest.raises(DataError, match=rf"value \({text}\) is outside the years 1 to 9999"):
+        step.apply(SourceRecord({}, {}, "t", text, STRING_SCHEMA))

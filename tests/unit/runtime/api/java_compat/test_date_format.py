@@ -82,7 +82,7 @@ def test_numbers_with_more_digits_or_an_exponent_leave_the_fast_path(pattern: st
 def _read(pattern: DatePattern, text: str) -> Any:
     try:
         return repr(pattern.parse(text))
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         return type(error)
 
 
