@@ -7,18 +7,12 @@ from typing import Protocol, runtime_checkable
 
 
 class ConfigProvider(Protocol):
-    """A source of values."""
-
-    def get(self, path: str, key: str) -> str | None:
-        """A value; None if it does not exist. ConfigError if the path cannot be read or is not allowed."""
-
-
-@runtime_checkable
-class ManyValuesProvider(Protocol):
-    """A config provider that is asked once for all keys of a path that a configuration names, as in Connect."""
+    """A source of values, which is asked once for all keys of a path that a configuration names, as in Connect: they
+    are of the same version."""
 
     def values(self, path: str, keys: Collection[str]) -> Mapping[str, str | None]:
-        """As ConfigProvider.get(), for several keys."""
+        """The values; a key that does not exist is left out or None. ConfigError if the path cannot be read or is not
+        allowed."""
 
 
 @runtime_checkable

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from runtime.api.errors import ConfigError
 from runtime.config import properties
-from runtime.config.foreign_plugins import NONE, ConfigProvider, ExpiringProvider, ForeignPlugins, ManyValuesProvider
+from runtime.config.foreign_plugins import NONE, ConfigProvider, ExpiringProvider, ForeignPlugins
 from runtime.system.allowed_folders import AllowedFolders, OutsideError
 
 _VARIABLE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
@@ -53,11 +53,11 @@ class FileProvider:
 
     allowed: _Allowed
 
-    def get(self, path: str, key: str) -> str | None:
+    def values(self, path: str, keys: Collection[str]) -> Mapping[str, str | None]:
         if not path:
-            return None
+            return {}
         try:
-            return properties.decode(self.allowed.read(path), path).get(key)
+            return properties.decode(self.allowed.read(path), path)
         except (properties.PropertiesError, OSError):
             raise ConfigError(f"Could not read properties from file {path}") from None
 
@@ -68,7 +68,10 @@ class DirectoryProvider:
 
     allowed: _Allowed
 
-    def get(self, path: str, key: str) -> str | None:
+    def values(self, path: str, keys: Collection[str]) -> Mapping[str, str | None]:
+        return {key: self._value(path, key) for key in keys}
+
+    def _value(self, path: str, key: str) -> str | None:
         if not path or not key:
             return None
         self.allowed.check(path)
@@ -90,12 +93,13 @@ class EnvironmentProvider:
 
     allowed: re.Pattern[str]
 
-    def get(self, path: str, key: str) -> str | None:
+    def values(self, path: str, keys: Collection[str]) -> Mapping[str, str | None]:
         if path:
             raise ConfigError(f"Path is not supported for environment variables, invalid value '{path}'")
-        if key in os.environ and not self.allowed.fullmatch(key):
-            raise ConfigError(f"Environment variable {key} does not match the config provider's allowlist.pattern")
-        return os.environ.get(key)
+        for key in keys:
+            if key in os.environ and not self.allowed.fullmatch(key):
+                raise ConfigError(f"Environment variable {key} does not match the config provider's allowlist.pattern")
+        return {key: os.environ.get(key) for key in keys}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +122,10 @@ class Providers:
         if not self.by_name:
             return Resolved(dict(config))
         secrets: set[str] = set()
-        many = self._many_values(config)
+        values = self._values(config)
 
         def value(match: re.Match[str]) -> str:
-            provider, path, key = self.by_name.get(match[1]), (match[2] or "").strip(), match[3].strip()
-            values = many.get((match[1], path))
-            value = values.get(key) if values is not None else provider.get(path, key) if provider else None
+            value = values.get((match[1], (match[2] or "").strip()), {}).get(match[3].strip())
             if value is None:
                 return match[0]
             secrets.add(value)
@@ -132,18 +134,17 @@ class Providers:
         resolved = {k: _VARIABLE.sub(value, v) if "${" in v else v for k, v in config.items()}
         return Resolved(resolved, frozenset(secrets))
 
-    def _many_values(self, config: Mapping[str, str]) -> dict[tuple[str, str], Mapping[str, str | None]]:
-        """The values of providers that are asked once for each path, by provider and path."""
+    def _values(self, config: Mapping[str, str]) -> dict[tuple[str, str], Mapping[str, str | None]]:
+        """The values of all variables, by provider and path."""
         keys: dict[tuple[str, str], dict[str, None]] = {}
         for value in config.values():
             for match in _VARIABLE.finditer(value) if "${" in value else ():
                 keys.setdefault((match[1], (match[2] or "").strip()), {})[match[3].strip()] = None
-        values = {}
-        for (name, path), wanted in keys.items():
-            provider: object = self.by_name.get(name)
-            if isinstance(provider, ManyValuesProvider):
-                values[name, path] = provider.values(path, list(wanted))
-        return values
+        return {
+            (name, path): self.by_name[name].values(path, list(wanted))
+            for (name, path), wanted in keys.items()
+            if name in self.by_name
+        }
 
     def ttl(self, config: Mapping[str, str]) -> float | None:
         """Seconds after which the first value expires that was resolved last for this configuration; None: never."""

@@ -49,7 +49,7 @@ class OffsetHandlers:
         return json_response(await self._requests.reset(path_name(r), origin(r)))
 
     async def history(self, r: Request) -> Response:
-        return json_response(self._views.history(path_name(r)))
+        return json_response(await self._views.history(path_name(r)))
 
     async def resolve(self, r: Request) -> Response:
         self._views.check_known(path_name(r))

@@ -123,12 +123,11 @@ class ConnectorOffsets:
 
     def offsets(self, name: str) -> list[SourceOffset]:
         """Offsets of a connector, one for each partition."""
-        shared = {canonical(o.partition): o for o in self._worker.offsets(name)}
         own = self._store_of(name)
         if own is None:
-            return list(shared.values())
+            return self._worker.offsets(name)
         known = own.known(name)
-        return [*own.offsets(name), *(o for text, o in shared.items() if text not in known)]
+        return [*own.offsets(name), *(o for o in self._worker.offsets(name) if canonical(o.partition) not in known)]
 
     async def alter(
         self, name: str, offsets: Sequence[tuple[Partition, Offset]], writer: TransactionalWriter | None = None

@@ -18,6 +18,8 @@ _log = logging.getLogger(__name__)
 PIECE_SIZE = 400_000
 """Bytes of a document in one record; brokers accept a megabyte by default."""
 
+_SHORT = 500  # characters of a text that the head has, too
+
 _SEPARATOR = b"\x00"  # between a document's key, its edition and the number of a piece; keys do not contain it
 
 
@@ -46,6 +48,11 @@ class Documents:
 
     def keys(self, prefix: str) -> list[str]:
         return sorted(k for k in self._heads if k.startswith(prefix))
+
+    def fields(self, key: str) -> Mapping[str, Any]:
+        """The numbers and short texts of a document, which its head has if it is large; empty if it does not exist."""
+        head = self._heads.get(key, {})
+        return dict(head.get("document", head))
 
     def get(self, key: str) -> dict[str, Any] | None:
         """A document; None if it does not exist or is incomplete."""
@@ -107,8 +114,13 @@ def _records(key: str, document: dict[str, Any]) -> list[tuple[bytes, bytes | No
     if len(text) <= PIECE_SIZE:
         return [(key.encode(), compact({"document": document}))]
     parts = [text[i : i + PIECE_SIZE] for i in range(0, len(text), PIECE_SIZE)]
-    head = {"edition": uuid.uuid4().hex, "pieces": len(parts)}
+    fields = {name: value for name, value in document.items() if _is_short(value)}
+    head = {**fields, "edition": uuid.uuid4().hex, "pieces": len(parts)}
     return [*zip(_piece_keys(key, head), parts, strict=True), (key.encode(), compact(head))]
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, int) or (isinstance(value, str) and len(value) <= _SHORT)
 
 
 def _piece_keys(key: str, head: Mapping[str, Any]) -> list[bytes]:

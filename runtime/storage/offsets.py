@@ -13,6 +13,7 @@ from runtime.kafka.log.log import Awaited, LogRecord, Record, TopicSpec
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.model.task_spec import SourceOffset
 from runtime.storage.port import LogOpener, MalformedRecord, json_object, json_value, log_skipped
+from runtime.system.loop_turns import LoopTurns
 
 _log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class OffsetStore:
 
     def __init__(self, logs: LogOpener, spec: TopicSpec) -> None:
         self._log = logs.open(spec, self.apply)
-        self._stored: dict[str, dict[bytes, _Stored]] = {}
+        self._stored: dict[str, dict[str, list[_Stored]]] = {}  # connector, partition (canonical), its spellings
 
     async def read_to_end(self, name: str | None = None, within: float | None = None) -> None:
         """Apply all offsets committed so far by any worker, also those behind open transactions. Waits for open
@@ -65,8 +66,8 @@ class OffsetStore:
     def offsets(self, name: str) -> list[SourceOffset]:
         """Offsets of a connector, one for each partition."""
         offsets = []
-        for spellings in self._spellings(name).values():
-            latest = max(spellings, key=lambda s: s.age)
+        for spellings in self._stored.get(name, {}).values():
+            latest = _latest(spellings)
             if latest.offset is not None:
                 partition: Any = latest.partition  # may be null
                 offsets.append(SourceOffset(partition, latest.offset, latest.raw_key.decode()))
@@ -74,15 +75,19 @@ class OffsetStore:
 
     def known(self, name: str) -> set[str]:
         """Partitions of a connector with a record in this topic, resets included, as canonical text."""
-        return set(self._spellings(name))
+        return set(self._stored.get(name, ()))
 
     def names(self) -> list[str]:
         """Connectors that have offsets, deleted connectors included."""
-        return sorted(name for name in self._stored if any(s.offset is not None for s in self._stored[name].values()))
+        return sorted(
+            name
+            for name, stored in self._stored.items()
+            if any(s.offset is not None for spellings in stored.values() for s in spellings)
+        )
 
     def written(self, name: str) -> dict[str, int]:
         """When the offset of each partition (as canonical text) was written, in milliseconds since 1970."""
-        return {text: max(s.age for s in spellings)[0] for text, spellings in self._spellings(name).items()}
+        return {text: _latest(spellings).age[0] for text, spellings in self._stored.get(name, {}).items()}
 
     async def alter(
         self, name: str, offsets: Sequence[tuple[Partition, Offset]], writer: TransactionalWriter | None = None
@@ -91,24 +96,25 @@ class OffsetStore:
         writer: in one of its transactions.
 
         Call read_to_end() first. One key keeps the offset, every other spelling of the partition gets a tombstone."""
-        if records := self.changes(name, offsets):
-            await self._log.write_acknowledged(records, writer)
-        stored = self._stored.get(name, {})
-        if moved := [key for key, value in records if value is None and key in stored and stored[key].moved]:
-            await self._log.write_acknowledged([(key, _KEPT_RESET) for key in moved], writer)
-
-    def changes(self, name: str, offsets: Sequence[tuple[Partition, Offset]]) -> list[Record]:
-        """The records with which alter() sets offsets."""
-        wanted = {canonical(partition): (partition, offset) for partition, offset in offsets}
-        known = self._spellings(name)
+        wanted, turns = {canonical(partition): (partition, offset) for partition, offset in offsets}, LoopTurns()
         records: list[Record] = []
         for text, (partition, offset) in wanted.items():
-            spellings = known.get(text, [])
-            key = max(spellings, key=lambda s: s.age).raw_key if spellings else offset_key(name, partition)
-            others = [s.raw_key for s in spellings if s.raw_key != key and s.offset is not None]
-            records += [(other, None) for other in others]
-            records.append((key, None if offset is None else compact(java_ordered(offset))))
-        return records
+            records += self._changes(name, text, partition, offset)
+            await turns.next()
+        if records:
+            await self._log.write_acknowledged(records, writer)
+        removed = {key for key, value in records if value is None}
+        stored = (s for text in wanted for s in self._spellings(name, text))
+        if moved := [s.raw_key for s in stored if s.moved and s.raw_key in removed]:
+            await self._log.write_acknowledged([(key, _KEPT_RESET) for key in moved], writer)
+
+    def _changes(self, name: str, text: str, partition: Partition, offset: Offset) -> list[Record]:
+        """The records that set the offset of a partition."""
+        spellings = self._spellings(name, text)
+        key = _latest(spellings).raw_key if spellings else offset_key(name, partition)
+        others = [s.raw_key for s in spellings if s.raw_key != key and s.offset is not None]
+        value = None if offset is None else compact(java_ordered(offset))
+        return [*((other, None) for other in others), (key, value)]
 
     async def commit(self, name: str, records: Sequence[Record]) -> None:
         """Write records committed by a task unchanged, for workers whose tasks do not write to the topic themselves.
@@ -134,20 +140,25 @@ class OffsetStore:
         if partition is not None and not isinstance(partition, dict):
             raise MalformedRecord("the partition is not a JSON object")
         raw_key, offset, age = record.key or b"", json_object(record.value), (record.timestamp, record.offset)
-        stored = self._stored.setdefault(name, {})
-        before = stored.get(raw_key)
-        moved = before is not None and (before.moved or before.kafka_partition != record.partition)
-        if before is None or before.precedes(age, record.partition):
-            stored[raw_key] = _Stored(raw_key, partition, offset, age, record.partition, moved)
+        spellings = self._stored.setdefault(name, {}).setdefault(canonical(partition), [])
+        index = next((i for i, stored in enumerate(spellings) if stored.raw_key == raw_key), None)
+        if index is None:
+            spellings.append(_Stored(raw_key, partition, offset, age, record.partition))
+            return
+        before = spellings[index]
+        moved = before.moved or before.kafka_partition != record.partition
+        if before.precedes(age, record.partition):
+            spellings[index] = _Stored(raw_key, partition, offset, age, record.partition, moved)
         else:
-            stored[raw_key] = replace(before, moved=moved)
+            spellings[index] = replace(before, moved=moved)
 
-    def _spellings(self, name: str) -> dict[str, list[_Stored]]:
-        """The latest records of a connector, by partition."""
-        spellings: dict[str, list[_Stored]] = {}
-        for stored in self._stored.get(name, {}).values():
-            spellings.setdefault(canonical(stored.partition), []).append(stored)
-        return spellings
+    def _spellings(self, name: str, text: str) -> list[_Stored]:
+        """The latest records of a partition, which is given as canonical text."""
+        return self._stored.get(name, {}).get(text, [])
+
+
+def _latest(spellings: Sequence[_Stored]) -> _Stored:
+    return spellings[0] if len(spellings) == 1 else max(spellings, key=lambda s: s.age)
 
 
 def _connector(record: LogRecord) -> str | None:

@@ -60,8 +60,7 @@ class Expiry:
 
     def _since(self, name: str) -> int | None:
         stopped = self._configs.target_written(name)
-        changes = [change.time for change in self._journal.history(name)[:1]]
-        return None if stopped is None or stopped < 0 else max([stopped, *changes])
+        return None if stopped is None or stopped < 0 else max(stopped, self._journal.latest(name)[1])
 
     async def _known_retention(self) -> int | None:
         now = self._clock()

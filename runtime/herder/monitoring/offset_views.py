@@ -17,6 +17,7 @@ from runtime.herder.offsets.seek import SeekResolver, SeekTarget
 from runtime.herder.offsets.stored_offsets import StoredOffsets, topic_partitions
 from runtime.herder.responses import DetailedOffsetsResponse, HistoryResponse, PastChangeResponse, ResolvedResponse
 from runtime.storage.journal import OffsetJournal, PastChange
+from runtime.system.loop_turns import LoopTurns
 
 
 class OffsetViews:
@@ -64,10 +65,14 @@ class OffsetViews:
         except ConfigError as error:
             raise BadRequest(str(error)) from None
 
-    def history(self, name: str) -> HistoryResponse:
+    async def history(self, name: str) -> HistoryResponse:
         """GET /connectors/{name}/offsets/history: changes, newest first, with the offsets before each change. Deleted
         connectors keep their history."""
-        return {"history": [_past_change(change) for change in self._journal.history(name)]}
+        turns, changes = LoopTurns(), list[PastChangeResponse]()
+        for change in await self._journal.history(name):
+            changes.append(_past_change(change))
+            await turns.next()
+        return {"history": changes}
 
 
 def _reads(config: Mapping[str, str]) -> Callable[[str], bool]:

@@ -161,8 +161,8 @@ class OffsetChanges:
         return self._unconfirmed.get(name) or self._journal.pending(name)
 
     def _is_pending(self, intent: PlannedChange) -> bool:
-        pending = self._interrupted(intent.connector)
-        return pending is not None and pending.id == intent.id
+        unconfirmed = self._unconfirmed.get(intent.connector)
+        return self._journal.is_pending(intent) if unconfirmed is None else unconfirmed.id == intent.id
 
     async def _begin(self, intent: PlannedChange) -> None:
         """An unconfirmed write may reach the journal hours later. It is repeated until confirmed, so that a change

@@ -93,9 +93,6 @@ class JavaConfigProvider:
         self._plugin = _Configured(host, "config_provider", plugin, parameters, timeout)
         self._ttls: dict[str, float] = {}
 
-    def get(self, path: str, key: str) -> str | None:
-        return self.values(path, [key]).get(key)
-
     def values(self, path: str, keys: Collection[str]) -> Mapping[str, str | None]:
         variables: dict[str, str | None]
         variables, ttl = self._plugin.call_java("get", path, list(keys))

@@ -23,6 +23,7 @@ from runtime.kafka.log.topic_watch import CHECK_INTERVAL, recreated_message
 from runtime.kafka.log.topics import TopicSpec
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.kafka.log.writer import Writer
+from runtime.system.loop_turns import LoopTurns
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 30.0  # seconds until a write is read back, as in Connect
@@ -188,12 +189,14 @@ class TopicLogs:
     ) -> None:
         now = int(time.time() * 1000)
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self._timeout + len(records) * _SECONDS_PER_RECORD):
                 written = await self._acknowledged(topic, records, writer)
         except TimeoutError as e:
             raise self._not_confirmed(topic, e) from None
-        placed = zip(records, written, strict=True)
-        self._apply_directly(topic, [LogRecord(key, value, p, offset, now) for (key, value), (p, offset) in placed])
+        turns = LoopTurns()
+        for (key, value), (partition, offset) in zip(records, written, strict=True):
+            self._apply_directly(topic, [LogRecord(key, value, partition, offset, now)])
+            await turns.next()
 
     async def _acknowledged(
         self, topic: str, records: Sequence[Record], writer: TransactionalWriter | None

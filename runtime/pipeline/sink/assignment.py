@@ -12,7 +12,7 @@ from runtime.api.data.record import TopicPartition
 from runtime.api.errors import RetriableError
 from runtime.api.task import OffsetAndMetadata
 from runtime.pipeline.sink.convert_sink import Positions
-from runtime.pipeline.sink.starting_offsets import Reset, reset_offset, starting_offsets
+from runtime.pipeline.sink.starting_offsets import Reset, listed_offsets, reset_offsets, starting_offsets
 from runtime.pipeline.sink.topic_lists import TopicIds
 from runtime.pipeline.task.failure import RevokedError
 from runtime.pipeline.topic_ids import slot_topic_ids
@@ -165,14 +165,12 @@ class PartitionAssignment:
     def ask_for_ends(self) -> None:
         """Ask the brokers for the ends of the partitions. The client learns them when it fetches, which a throttled
         task does rarely. Waits for a limited time if the brokers do not respond."""
-        from confluent_kafka import KafkaException
+        from confluent_kafka import OFFSET_END, KafkaException
 
-        for tp in list(self._context.positions):
-            try:
-                self._reported[tp] = self._consumer.get_watermark_offsets(_kafka(tp), _ENDS_TIMEOUT)[1]
-            except KafkaException as error:
-                _log.debug("The end of %s-%d is not known: %s", tp.topic, tp.partition, error)
-                return
+        try:
+            self._reported = listed_offsets(self._consumer, self._context.positions, OFFSET_END, _ENDS_TIMEOUT)
+        except KafkaException as error:
+            _log.debug("The ends of partitions are not known: %s", error)
 
     def finish(self) -> None:
         """Flush, close and commit for the last time, in Connect's order; errors of the flush and of the commit are
@@ -216,16 +214,15 @@ class PartitionAssignment:
     def reset(self, partitions: Sequence[TopicPartition]) -> None:
         """Read partitions from the offsets that auto.offset.reset selects, since their positions are not valid. Where
         one is out of range, the client neither fetches nor seeks until the partition is assigned again."""
-        offsets: Positions = {}
-        for tp in partitions:
-            if tp in self._context.positions:
-                offsets[tp] = reset_offset(self._consumer, _kafka(tp), self._reset, self._control, self._spec.consumer)
-                _log.warning(
-                    "The position in %s-%d is out of range, or the topic was created again: reading from offset %d",
-                    *tp, offsets[tp],
-                )  # fmt: skip
-        if not offsets:
+        assigned = [tp for tp in partitions if tp in self._context.positions]
+        if not assigned:
             return
+        offsets = reset_offsets(self._consumer, assigned, self._reset, self._control, self._spec.consumer)
+        for tp, offset in offsets.items():
+            _log.warning(
+                "The position in %s-%d is out of range, or the topic was created again: reading from offset %d",
+                *tp, offset,
+            )  # fmt: skip
         if self._incremental:
             self._consumer.incremental_unassign([_kafka(tp) for tp in offsets])
             self._consumer.incremental_assign([_kafka(tp, offset) for tp, offset in offsets.items()])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from runtime.api.data.record import TopicPartition
 from runtime.api.errors import ConnectError
 from runtime.kafka.clients.offset_reset import AGE
 from runtime.kafka.denials import consumer_error_text
@@ -43,30 +44,50 @@ class Reset:
         """The reset of a consumer with these settings."""
         return Reset(str(consumer.get("auto.offset.reset", "earliest")), consumer.get(AGE))
 
-    def first_offset(self, consumer: Consumer, partition: KafkaPartition) -> int:
-        """The offset from which the partition is read, or the client's logical offset for a partition that does not
+    def first_offsets(self, consumer: Consumer, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offsets from which the partitions are read, or the client's logical offset for a partition that does not
         exist. ConnectError if the policy is Java's "none"."""
-        from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaException
-        from confluent_kafka import TopicPartition as KafkaPartition
+        from confluent_kafka import OFFSET_BEGINNING, OFFSET_END
 
-        if self.policy == "error" and self.age is None:
-            raise ConnectError(
-                f"Undefined offset with no reset policy for partition {partition.topic}-{partition.partition}"
-            )
-        latest = self.age is not None or self.policy in ("latest", "largest", "end")
-        try:
-            if self.age is not None:
-                since = max(0, int((time.time() - self.age) * 1000))
-                asked = [KafkaPartition(partition.topic, partition.partition, since)]
-                (start,) = consumer.offsets_for_times(asked, timeout=_REQUEST_TIMEOUT)
-                if start.offset >= 0:
-                    return int(start.offset)
-            low, high = consumer.get_watermark_offsets(partition, timeout=_REQUEST_TIMEOUT)
-        except KafkaException as error:
-            if error.args[0].name() not in _UNKNOWN:
-                raise
-            return int(OFFSET_END if latest else OFFSET_BEGINNING)
-        return high if latest else low
+        if self.age is not None:
+            since = max(0, int((time.time() - self.age) * 1000))
+            first = listed_offsets(consumer, partitions, since, _REQUEST_TIMEOUT)
+            return {**first, **listed_offsets(consumer, _without_record(first), OFFSET_END, _REQUEST_TIMEOUT)}
+        if self.policy == "error":
+            for topic, partition in partitions:
+                raise ConnectError(f"Undefined offset with no reset policy for partition {topic}-{partition}")
+        latest = self.policy in ("latest", "largest", "end")
+        return listed_offsets(consumer, partitions, OFFSET_END if latest else OFFSET_BEGINNING, _REQUEST_TIMEOUT)
+
+
+def listed_offsets(
+    consumer: Consumer, partitions: Collection[TopicPartition], at: int, timeout: float
+) -> dict[TopicPartition, int]:
+    """The offsets of the first records at this time (milliseconds since 1970), or at the client's logical offset.
+    Takes one request to each leader, however many partitions it has; the client has no other call for that.
+    A partition without such a record, or that does not exist, has a logical offset."""
+    from confluent_kafka import OFFSET_END, KafkaException
+    from confluent_kafka import TopicPartition as KafkaPartition
+
+    if not partitions:
+        return {}
+    asked = [KafkaPartition(*tp, at) for tp in partitions]
+    try:
+        listed = consumer.offsets_for_times(asked, timeout=timeout)
+    except KafkaException as error:  # of all partitions
+        listed, all_refused = asked, error.args[0]
+    else:
+        all_refused = None
+    offsets: dict[TopicPartition, int] = {}
+    for p in listed:
+        if (refused := all_refused or p.error) is not None and refused.name() not in _UNKNOWN:
+            raise KafkaException(refused)
+        offsets[TopicPartition(p.topic, p.partition)] = min(at, OFFSET_END) if refused else int(p.offset)
+    return offsets
+
+
+def _without_record(offsets: Mapping[TopicPartition, int]) -> list[TopicPartition]:
+    return [tp for tp, offset in offsets.items() if offset < 0]
 
 
 def starting_offsets(
@@ -82,11 +103,15 @@ def starting_offsets(
     return _repeated(lambda: _offsets(consumer, partitions, reset), control, settings)
 
 
-def reset_offset(
-    consumer: Consumer, partition: KafkaPartition, reset: Reset, control: TaskControl, settings: Mapping[str, Any]
-) -> int:
-    """The offset from which a partition is read whose position is out of range. Repeats as starting_offsets()."""
-    return _repeated(lambda: reset.first_offset(consumer, partition), control, settings)
+def reset_offsets(
+    consumer: Consumer,
+    partitions: Collection[TopicPartition],
+    reset: Reset,
+    control: TaskControl,
+    settings: Mapping[str, Any],
+) -> dict[TopicPartition, int]:
+    """The offsets from which partitions are read whose positions are out of range. Repeats as starting_offsets()."""
+    return _repeated(lambda: reset.first_offsets(consumer, partitions), control, settings)
 
 
 def _repeated(ask: Callable[[], _T], control: TaskControl, settings: Mapping[str, Any]) -> _T:
@@ -117,6 +142,8 @@ def _offsets(consumer: Consumer, partitions: list[KafkaPartition], reset: Reset)
     for p in committed:
         if p.error is not None:
             raise KafkaException(p.error)
-        if p.offset < 0:
-            p.offset = reset.first_offset(consumer, p)
+    missing = [p for p in committed if p.offset < 0]
+    first = reset.first_offsets(consumer, [TopicPartition(p.topic, p.partition) for p in missing])
+    for p in missing:
+        p.offset = first[TopicPartition(p.topic, p.partition)]
     return committed

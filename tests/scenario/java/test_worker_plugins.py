@@ -165,14 +165,14 @@ def test_a_jvm_of_the_worker_that_is_frozen_is_replaced(plugins: Path, monkeypat
     provider = java.provider({"plugin.path": str(plugins)}, "VaultConfigProvider", {"prefix": "/"})
     assert provider is not None and java._host is not None
     try:
-        assert provider.get("dir", "file") == "/dirfile"
+        assert provider.values("dir", ["file"])["file"] == "/dirfile"
         assert java._host.pid is not None
         freeze(java._host.pid)
         started = time.monotonic()
         with pytest.raises(ConfigError, match=r"has not answered: The task host JVM has not responded for \d+ s"):
-            provider.get("dir", "file")
+            provider.values("dir", ["file"])
         assert time.monotonic() - started < soon(7.5)
-        assert provider.get("dir", "file") == "/dirfile"
+        assert provider.values("dir", ["file"])["file"] == "/dirfile"
     finally:
         java._host.stop()
 
@@ -212,6 +212,6 @@ def test_the_time_for_a_call_starts_when_the_jvm_runs() -> None:
     host = JavaHost(downloaded)
     try:
         plugin = JavaClass("org.apache.kafka.common.config.provider.EnvVarConfigProvider")
-        assert JavaConfigProvider(host, plugin, {}, timeout=1.0).get("", "PATH") == os.environ["PATH"]
+        assert JavaConfigProvider(host, plugin, {}, timeout=1.0).values("", ["PATH"])["PATH"] == os.environ["PATH"]
     finally:
         host.stop()

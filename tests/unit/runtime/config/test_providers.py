@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -52,21 +54,28 @@ class _Vault:
     def __init__(self) -> None:
         self.asked: list[tuple[str, list[str]]] = []
 
-    def get(self, path: str, key: str) -> str | None:
-        raise AssertionError("asked for one value")
-
     def values(self, path: str, keys: Collection[str]) -> Mapping[str, str | None]:
         self.asked.append((path, list(keys)))
         return {key: f"{path}/{key}" for key in keys if key != "none"}
 
 
-def test_a_provider_of_many_values_is_asked_once_for_each_path() -> None:
+def test_a_provider_is_asked_once_for_each_path() -> None:
     vault = _Vault()
     config = {"a": "${vault:p: x}${vault:p:y}", "b": "${vault:p:x} ${vault:p:none}", "c": "${vault:z}", "d": "${e:p:q}"}
     resolved = Providers({"vault": vault}).resolve(config)
     assert resolved.config == {"a": "p/xp/y", "b": "p/x ${vault:p:none}", "c": "/z", "d": "${e:p:q}"}
     assert resolved.secrets == {"p/x", "p/y", "/z"}
     assert vault.asked == [("p", ["x", "y", "none"]), ("", ["z"])]
+
+
+def test_values_of_one_file_are_of_the_same_version(tmp_path: Path) -> None:
+    """Each read of this file returns what was written last."""
+    os.mkfifo(file := tmp_path / "secrets.properties")
+    writing = Thread(target=file.write_text, args=("user=me\npassword=hunter2\n",))
+    writing.start()
+    resolved = made().resolve({"a": f"${{file:{file}:user}}", "b": f"${{file:{file}:password}}"})
+    assert resolved.config == {"a": "me", "b": "hunter2"}
+    writing.join()
 
 
 def test_unknown_variables_remain_and_values_are_not_resolved_again(secrets_file: Path) -> None:

@@ -55,12 +55,12 @@ class Host:
 def test_an_instance_that_could_not_be_configured_again_is_not_used() -> None:
     host = Host()
     provider = JavaConfigProvider(cast("Any", host), _PROVIDER, {})
-    assert provider.get("path", "key") == "value"
+    assert provider.values("path", ["key"])["key"] == "value"
     host.made[0].close()
     host.refuses = True
     for _ in range(2):
         with pytest.raises(ConfigError, match="no connection"):
-            provider.get("path", "key")
+            provider.values("path", ["key"])
     assert all(instance.closed for instance in host.made)
     host.refuses = False
-    assert provider.get("path", "key") == "value"
+    assert provider.values("path", ["key"])["key"] == "value"

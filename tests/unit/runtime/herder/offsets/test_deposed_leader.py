@@ -115,7 +115,7 @@ async def test_a_deposed_leader_does_not_overwrite_offsets_when_it_wakes(broker:
     for worker in (former, successor):
         assert await worker.position() == 3
         await worker.journal.read_to_end()
-        assert (len(worker.journal.history("c")), worker.journal.all_pending()) == (3, [])
+        assert (len(await worker.journal.history("c")), worker.journal.all_pending()) == (3, [])
     await successor.set(4)
     for worker in (former, successor):
         worker.changes.close()

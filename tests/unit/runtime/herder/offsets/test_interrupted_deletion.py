@@ -69,7 +69,7 @@ async def test_the_connector_continues_as_before(rig: Rig, target: TargetState) 
     assert rig.shown() == (target, 2)
     state = State.RUNNING if target is TargetState.STARTED else State.PAUSED
     await rig.until(lambda: rig.tasks("a") == {0: state, 1: state})
-    assert rig.journal.history("a") == [], "no offsets were changed"
+    assert await rig.journal.history("a") == [], "no offsets were changed"
     next_changes.close()
 
 

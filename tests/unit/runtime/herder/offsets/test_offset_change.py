@@ -16,8 +16,10 @@ from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.kafka.errors import BrokerUnavailable, GroupError
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
+from runtime.storage.documents import PIECE_SIZE, Documents
 from runtime.storage.journal import OffsetAction, OffsetJournal, PlannedChange
 from runtime.storage.offsets import OffsetStore
+from runtime.system import loop_turns
 from tests.support.herder.memory_logs import TestLogs, topic
 from tests.support.never_called import NEVER_CALLED
 
@@ -73,7 +75,33 @@ async def test_a_change_in_progress_when_finishing_begins_does_not_overwrite_lat
     await rig.patch("b", 200)
     assert await finishing
     assert (await rig.position("a"), await rig.position("b")) == (1, 200)
-    assert len(rig.journal.history("b")) == 2
+    assert len(await rig.journal.history("b")) == 2
+
+
+async def test_a_change_of_many_offsets_is_read_again_only_to_finish_or_show_it(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading it takes a second for 100,000 offsets, on the worker's event loop."""
+    offsets = tuple(({"filename": f"{n:0200}"}, {"position": n}) for n in range(PIECE_SIZE // 200))
+    with monkeypatch.context() as patch:
+        patch.setattr(Documents, "get", NEVER_CALLED)
+        await rig.changes.carry_out(PlannedChange("a", OffsetAction.ALTER, offsets, (), time=1))
+        await rig.changes.carry_out(PlannedChange("a", OffsetAction.RESET, offsets, offsets, time=2))
+        assert rig.journal.latest("a") == (2, 2)
+    newest, oldest = await rig.journal.history("a")
+    assert (newest.before, newest.number, oldest.after, oldest.number) == (offsets, 2, offsets, 1)
+
+
+async def test_the_event_loop_runs_while_many_offsets_change(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop_turns, "TURN", 0.0)
+    change = asyncio.create_task(
+        rig.stored_offsets.set("a", None, [({"filename": f"{n}"}, {"position": n}) for n in range(1_000)])
+    )
+    turns = 0
+    while not change.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert turns > 1_000 and len(await rig.stored_offsets.read("a", None)) == 1_000
 
 
 async def test_finishing_waits_for_the_request_that_holds_the_connector(rig: Rig) -> None:
@@ -87,7 +115,7 @@ async def test_finishing_waits_for_the_request_that_holds_the_connector(rig: Rig
     rig.offset_log.may_go.set()
     await request
     assert await finishing
-    assert len(rig.journal.history("b")) == 1, "the change was applied once"
+    assert len(await rig.journal.history("b")) == 1, "the change was applied once"
 
 
 async def test_requests_are_refused_at_once_while_an_interrupted_change_is_being_finished(rig: Rig) -> None:
@@ -126,9 +154,9 @@ async def test_a_change_whose_end_is_repeated_is_in_the_history_once(rig: Rig) -
         await rig.patch("a", 100)
     rig.journal_log.failure = lambda key, value: None
     assert await rig.changes.finish()
-    assert [past.after for past in rig.journal.history("a")] == [_intent("a", 100).offsets]
+    assert [past.after for past in await rig.journal.history("a")] == [_intent("a", 100).offsets]
     await rig.patch("a", 101)
-    assert len(rig.journal.history("a")) == 2
+    assert len(await rig.journal.history("a")) == 2
     rig.changes.close()
 
 

@@ -6,13 +6,16 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from runtime.kafka.clients.offset_reset import offset_reset
 from runtime.model.task_spec import TaskSpec
+from runtime.pipeline.sink.starting_offsets import Reset, starting_offsets
+from runtime.pipeline.task.control import TaskControl
 from runtime.pipeline.topic_ids import slot_topic_ids
 from tests.support.broker import KafkaBroker
 from tests.support.tasks.pipeline import file_sink
@@ -58,6 +61,42 @@ def test_a_sink_without_offsets_reads_the_records_of_a_duration(
     task = RunningTask(_sink(broker, tmp_path / "out", topic, "by_duration:PT1H"))
     _reads(tmp_path / "out", "new")
     task.stop()
+
+
+class _Counting(Consumer):
+    """Counts requests for offsets, each of which takes a round trip to the brokers."""
+
+    requests = 0
+
+    def offsets_for_times(self, *args: Any, **kwargs: Any) -> Any:
+        self.requests += 1
+        return super().offsets_for_times(*args, **kwargs)
+
+    def get_watermark_offsets(self, *args: Any, **kwargs: Any) -> Any:
+        self.requests += 1
+        return super().get_watermark_offsets(*args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("policy", "first", "requests"), [("earliest", 0, 1), ("latest", 2, 1), ("by_duration:PT1H", 1, 2)]
+)
+def test_many_partitions_without_offsets_are_asked_for_together(
+    broker: KafkaBroker, policy: str, first: int, requests: int
+) -> None:
+    topic = broker.create_topic(partitions=50)
+    with broker.writing() as write:
+        for partition in range(50):
+            write(topic, "old", partition=partition, timestamp=int((time.time() - OLD) * 1000))
+            write(topic, "new", partition=partition)
+    settings = {"bootstrap.servers": broker.bootstrap, "group.id": topic}
+    consumer = _Counting(settings)
+    reset = Reset.of(offset_reset("", policy))
+    assigned = [TopicPartition(topic, partition) for partition in range(52)]
+    resolved = starting_offsets(consumer, assigned, reset, TaskControl(False, lambda: None), settings)
+    missing = OFFSET_BEGINNING if policy == "earliest" else OFFSET_END
+    assert [p.offset for p in resolved] == [*[first] * 50, missing, missing]
+    assert consumer.requests == requests
+    consumer.close()
 
 
 def test_a_duration_without_records_is_the_end(broker: KafkaBroker, topic: str, tmp_path: Path) -> None:
