@@ -11,6 +11,7 @@ from tests.support.console.console import detached_console, update
 from tests.unit.tui.screens.builders import connector, snapshot
 from tui import model
 from tui.cluster.snapshot import Diff, Notice
+from tui.config import draft
 from tui.config.secrets import is_secret
 from tui.contexts.profiles import Profile
 from tui.formatting import format_duration
@@ -134,8 +135,27 @@ async def test_quitting_asks_if_edited_text_would_be_lost() -> None:
         assert pane.has_unsaved == ["one"] and not seen.app.unsaved, (
             "the text is kept for a connector of the same name, and quitting no longer asks about the text"
         )
+        update(seen, connector("one", "STOPPED", ()))
+        await seen.until(lambda: "can no longer be applied" not in seen.text)
+        seen.home.take_snapshot(snapshot(connector("other", "RUNNING", ())), Diff(removed=frozenset({"one"})))
         await seen.press("ctrl+q")
         await seen.until(lambda: not seen.app.is_running)
+
+
+async def test_an_edited_text_is_not_applied_to_a_connector_that_someone_else_has_stopped_or_deleted() -> None:
+    async with detached_console(connector("one")) as seen:
+        await seen.go("one")
+        await seen.press("enter", "5")
+        offset = model.Offset({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 7})
+        seen.home.view.offsets.loaded("one", (offset,), {})
+        await seen.press("e", "backspace", "3", "ctrl+s")
+        await seen.sees("alter the offsets of one?")
+        update(seen, connector("one", "STOPPED", ()))
+        await seen.confirm("y")
+        await seen.sees("not sent: one is STOPPED now, not RUNNING; the text is kept")
+        seen.home.take_snapshot(snapshot(connector("other")), Diff(removed=frozenset({"one"})))
+        await seen.home.view.config.controller.apply(draft.of("one", {"k": "1"}), connector("one"))
+        await seen.sees("not sent: one was deleted; the text is kept")
 
 
 async def test_many_partitions_are_edited_without_delay() -> None:
