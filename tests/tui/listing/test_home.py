@@ -88,6 +88,16 @@ async def test_the_filter_is_typed_anew_and_from_a_page_on_the_list() -> None:
         await seen.until(lambda: seen.home.filter_text == "twox")
 
 
+async def test_an_unknown_value_of_the_filter_is_an_error() -> None:
+    async with detached_console(connector("one"), connector("two")) as seen:
+        await seen.press("slash", *"-state:runing", "enter")
+        await seen.sees("2 of 2 connectors", "✗ -state:runing: runing is not a state (did you mean running?)")
+        await seen.press("escape")
+        await seen.until(lambda: "runing" not in seen.text)
+        await seen.press("slash", *"state:runing")
+        await seen.sees("state:runing: runing is not a state", "choose from failed, unassigned", "esc shows all")
+
+
 async def test_themes_and_palette() -> None:
     async with detached_console() as seen:
         await seen.press("colon", *"theme light", "enter")

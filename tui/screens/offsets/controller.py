@@ -125,7 +125,7 @@ class OffsetsController:
         self.page.refresh_bindings()
 
     def _outdated(self, plan: OffsetPlan) -> str:
-        """The reason why the answer no longer applies, since someone else has changed the connector; empty if it does."""
+        """The reason why the answer no longer applies, as someone else has changed the connector; empty if it does."""
         now = self.services.snapshot.connectors.get(plan.name)
         if now is None:
             return f"{plan.name} was deleted meanwhile"
