@@ -17,8 +17,10 @@ from tui.contexts.profiles import Profile
 from tui.formatting import format_duration
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.navigation import ConnectorCreated, OpenCluster
+from tui.screens.offsets.pane import READING
 from tui.script.completing import complete, hint
 from tui.widgets.columns import Column, arrange
+from tui.widgets.jsontext import BEING_APPLIED
 from tui.widgets.text import fit, visible
 
 ODD = [
@@ -166,6 +168,28 @@ async def test_an_edited_text_is_not_applied_to_a_connector_that_someone_else_ha
         seen.home.take_snapshot(snapshot(connector("other")), Diff(removed=frozenset({"one"})))
         await seen.home.view.config.controller.apply(draft.of("one", {"k": "1"}), connector("one"))
         await seen.sees("not sent: one was deleted; the text is kept")
+
+
+async def test_the_editor_opens_with_offsets_that_are_not_old_and_says_when_it_is_locked() -> None:
+    async with detached_console(connector("one", "STOPPED", ())) as seen:
+        await seen.go("one")
+        await seen.press("enter", "5")
+        pane = seen.home.view.offsets
+        old, new = (model.Offset({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": n}) for n in (7, 8))
+        pane.loaded("one", (old,), {})
+        pane._asking.add("one")  # a request is under way
+        pane.read_at -= 60
+        await seen.press("e")
+        await seen.sees(READING)
+        assert not pane.is_editing
+        pane.loaded("one", (new,), {})
+        await seen.until(lambda: pane.is_editing and '"kafka_offset": 8' in pane.editor.text)
+        await seen.press("3")
+        await seen.until(lambda: pane.drafts["one"].is_touched)
+        pane.applying("one")
+        await seen.press("4")
+        await seen.sees(BEING_APPLIED)
+        assert "edit offsets" not in seen.text and "834" not in pane.editor.text
 
 
 async def test_many_partitions_are_edited_without_delay() -> None:
