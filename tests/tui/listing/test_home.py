@@ -90,6 +90,18 @@ async def test_the_filter_is_typed_anew_and_from_a_page_on_the_list() -> None:
         await seen.until(lambda: seen.home.filter_text == "twox")
 
 
+async def test_a_key_that_has_no_effect_says_why() -> None:
+    async with detached_console(connector("one")) as seen:
+        await seen.press("z")
+        await seen.sees("z has no function here; ? shows the keys that have one")
+        await seen.press("t")
+        await seen.sees("t trace: nothing of this connector has failed")
+        await seen.press("slash", *"nothing", "enter", "s")
+        await seen.sees("s stop: no connector is selected")
+        await seen.press("L", "s")
+        await seen.sees("loggers of", "s has no function here")
+
+
 async def test_an_unknown_value_of_the_filter_is_an_error() -> None:
     async with detached_console(connector("one"), connector("two")) as seen:
         await seen.press("slash", *"-state:runing", "enter")

@@ -100,6 +100,9 @@ class OffsetsPane(Pane):
         is_known = action in ("set_by_time", "records", "record_here")
         return not is_known or (self.connector is not None and self.connector.type != "source")
 
+    def why_not(self, action: str) -> str:
+        return "the offsets of a source are not positions in topics"
+
     # Display
 
     @property
@@ -263,9 +266,6 @@ class OffsetsPane(Pane):
     def action_set_by_time(self) -> None:
         """Opens the editor with the offsets of a point in time."""
         if self.connector is None or self.is_editing or self._has_text():
-            return
-        if self.connector.type != "sink":
-            self.report("only sinks can be set by time: the offsets of a source are not positions in a topic")
             return
         if reason := self.services.missing(ALTER_OFFSETS):
             self.report(reason, "warn")
