@@ -10,7 +10,7 @@ from textual import events
 from tests.support.console.console import detached_console, update
 from tests.unit.tui.screens.builders import connector, snapshot
 from tui import model
-from tui.cluster.snapshot import Diff, Notice
+from tui.cluster.snapshot import ClusterLink, Diff, LinkState, Notice
 from tui.config import draft
 from tui.config.secrets import is_secret
 from tui.contexts.profiles import Profile
@@ -19,6 +19,7 @@ from tui.screens.base.dialog import Dialog
 from tui.screens.base.navigation import ConnectorCreated, OpenCluster
 from tui.screens.offsets.pane import READING
 from tui.script.completing import complete, hint
+from tui.widgets.bars import TitleBar
 from tui.widgets.columns import Column, arrange
 from tui.widgets.jsontext import BEING_APPLIED
 from tui.widgets.text import fit, visible
@@ -88,6 +89,14 @@ async def test_the_filter_is_typed_anew_and_from_a_page_on_the_list() -> None:
         await seen.until(lambda: seen.home.connector_list.keys == ["two"])
         await seen.press("enter", "slash", "end", "x")
         await seen.until(lambda: seen.home.filter_text == "twox")
+
+
+async def test_the_reason_for_polling_does_not_hide_the_cluster() -> None:
+    async with detached_console(connector("one")) as seen:
+        trouble = "events: Server disconnected without sending a response, and more"
+        link = ClusterLink(LinkState.POLLING, time.monotonic(), trouble=trouble)
+        seen.home.query_one(TitleBar).set_link(link, time.monotonic(), "4.3.0")
+        await seen.sees("headrace http://127.0.0.1:1 ", "● polling (events: Server", "…")
 
 
 async def test_a_key_that_has_no_effect_says_why() -> None:
