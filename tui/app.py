@@ -18,7 +18,7 @@ from tui import gc_tuning, hangup
 from tui.appearance.appearance import Appearance
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError
-from tui.screens.base.key_catching import CatchesKeys
+from tui.screens.base.key_catching import CatchesKeys, ReportsKeys, without_effect
 from tui.screens.base.navigation import ChooseTheme, ConnectorCreated, OpenCluster
 from tui.screens.base.too_small import TooSmall, is_too_small
 from tui.screens.home import Home
@@ -227,6 +227,8 @@ class HeadraceApp(App[int]):
         if isinstance(screen, CatchesKeys) and screen.catch(event):
             event.stop()
             event.prevent_default()
+        elif isinstance(screen, ReportsKeys) and (note := without_effect(screen, event)):
+            screen.report(note)
 
     def on_resize(self, event: events.Resize) -> None:
         top = self.screen

@@ -110,6 +110,7 @@ class ConfigStore:
         self._unfenced: set[str] = set()
         self._task_writes: Counter[str] = Counter()  # sets of task configs that are being written, by connector
         self._on_change: Callable[[str], None] = lambda name: None
+        self._on_config: Callable[[str], None] = lambda name: None
         self._on_restart: Callable[[RestartRequest], None] = lambda request: None
         self._on_logger_level: Callable[[str, str], None] = lambda namespace, level: None
         self._on_session_key: Callable[[Mapping[str, Any] | None], None] = lambda key: None
@@ -128,14 +129,16 @@ class ConfigStore:
         self,
         *,
         changes: Callable[[str], None] | None = None,
+        configs: Callable[[str], None] | None = None,
         restarts: Callable[[RestartRequest], None] | None = None,
         logger_levels: Callable[[str, str], None] | None = None,
         session_keys: Callable[[Mapping[str, Any] | None], None] | None = None,
     ) -> None:
-        """Call these functions for records applied from now on: `changes` with the connector's name, `logger_levels`
-        with logger and level, `session_keys` with the record's value. Subscribers need the store themselves, so they
-        cannot be constructor arguments."""
+        """Call these functions for records applied from now on: `changes` with the connector's name, and then `configs`
+        if its configuration is among them, `logger_levels` with logger and level, `session_keys` with the record's
+        value. Subscribers need the store themselves, so they cannot be constructor arguments."""
         self._on_change = changes or self._on_change
+        self._on_config = configs or self._on_config
         self._on_restart = restarts or self._on_restart
         self._on_logger_level = logger_levels or self._on_logger_level
         self._on_session_key = session_keys or self._on_session_key
@@ -301,7 +304,7 @@ class ConfigStore:
 
     def apply(self, records: Sequence[LogRecord]) -> None:
         """Apply records of the topic in order; malformed records are logged and skipped."""
-        changed: dict[str, None] = {}
+        changed: dict[str, bool] = {}  # whether the configuration is among the changes
         for record in records:
             try:
                 name = self._apply(record)
@@ -309,14 +312,17 @@ class ConfigStore:
                 log_skipped(_log, self._log.spec.topic, record, e)
                 continue
             if name is not None:
-                self._changed(name, record)
-                changed[name] = None
+                is_config = self._changed(name, record)
+                changed[name] = is_config or changed.get(name, False)
         if records:
             self.offset = records[-1].offset + 1
-        for name in changed:
+        for name, is_config in changed.items():
             self._on_change(name)
+            if is_config:
+                self._on_config(name)
 
-    def _changed(self, name: str, record: LogRecord) -> None:
+    def _changed(self, name: str, record: LogRecord) -> bool:
+        """Whether the record is a configuration."""
         entry, key = self._entries[name], record.key or b""
         entry.snapshot = None
         if key.startswith(_TARGET.encode()):
@@ -331,6 +337,7 @@ class ConfigStore:
                 entry.created = record.offset
         if entry.empty:
             del self._entries[name]
+        return entry.revision == record.offset
 
     def _apply(self, record: LogRecord) -> str | None:
         """The connector that the record changed, if any."""

@@ -78,15 +78,17 @@ class SnapshotBuilder:
 
 
 def difference(before: Snapshot, now: Snapshot) -> Diff:
-    """The difference between two snapshots. Unchanged connectors are the same object, so comparing them is cheap."""
-    old, new = before.connectors, now.connectors
+    """The difference between two snapshots. Unchanged connectors are the same object, so comparing them is cheap. A
+    connector that was deleted and created again may differ in the time of its last change alone."""
+    old, new, was, since = before.connectors, now.connectors, before.since, now.since
     other = changed_names(old, new)
     added = frozenset(name for name in other if name not in old)
+    rest = [name for name in other if name not in added]
     # While lost, the time of the next attempt counts as a change; otherwise `heard_at` alone does not.
     lost = now.link.state is LinkState.LOST
     return Diff(
         added=added,
-        changed=frozenset(name for name in other if name not in added and old[name] != new[name]),
+        changed=frozenset(name for name in rest if old[name] != new[name] or was.get(name) != since.get(name)),
         removed=frozenset(old.keys() - new.keys() if len(new) < len(old) + len(added) else ()),
         link=before.link != now.link if lost else _kind(before.link) != _kind(now.link),
     )

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar, cast, overload
 
 from tui.errors import UsageError
+from tui.formatting import did_you_mean
 
 T = TypeVar("T")
 
@@ -55,7 +56,14 @@ class Argument(Generic[T]):
         return f"[{text}]…" if self.many else f"[{text}]"
 
 
-def positional(metavar: str, help: str = "", convert: Callable[[str], str] = str) -> Argument[str]:
+def filled(text: str) -> str:
+    """A text that is not empty, as that of an unset variable of a shell is. Raises UsageError."""
+    if not text:
+        raise UsageError("must not be empty")
+    return text
+
+
+def positional(metavar: str, help: str = "", convert: Callable[[str], str] = filled) -> Argument[str]:
     """A required positional argument."""
     return Argument("", metavar=metavar, help=help, convert=convert, at_least=1)
 
@@ -67,7 +75,7 @@ def optional_positional(metavar: str, help: str = "") -> Argument[str]:
 
 def positionals(metavar: str, help: str = "", at_least: int = 1) -> Argument[tuple[str, ...]]:
     """Positional arguments, at least `at_least` of them."""
-    return Argument((), metavar=metavar, help=help, convert=str, many=True, at_least=at_least)
+    return Argument((), metavar=metavar, help=help, convert=filled, many=True, at_least=at_least)
 
 
 def option(*flags: str, metavar: str, help: str = "", convert: Callable[[str], T]) -> Argument[T | None]:
@@ -97,9 +105,14 @@ def choice(*choices: str) -> Callable[[str], str]:
         for choice in choices:
             if text.lower() == choice.lower():
                 return choice
-        raise UsageError(f"{text!r} is not one of {', '.join(choices)}")
+        raise UsageError(f"{text!r} is not one of {', '.join(choices)}", did_you_mean(text, choices))
 
     return convert
+
+
+def choices_in(text: str, *choices: str) -> frozenset[str]:
+    """The words of a list with commas, each one of the choices. Raises UsageError."""
+    return frozenset(map(choice(*choices), text.replace(" ", "").split(",")))
 
 
 def duration(text: str) -> float:

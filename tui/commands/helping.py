@@ -20,7 +20,8 @@ class Help(Command):
     command = positionals("COMMAND", "for example `help patch offsets`", at_least=0)
 
     async def run(self, context: CommandContext) -> Result:
-        return Result(text=explain(self.command) if self.command else overview(), prose=True)
+        text = explain(self.command) if self.command else overview()
+        return Result({"help": text}, text=text, prose=True)
 
 
 def overview() -> str:

@@ -19,8 +19,8 @@ async def advise(error: NotFound, verb: str, given: Sequence[str], connect: Conn
     """Adds similar names as advice to an error about an unknown connector or plugin; other errors stay as they are.
     `given` are the names that the command was given."""
     names = [name for name in given if name in f"{error.subject} {error.message}"]
-    if names and not error.advice:
-        error.advice = did_you_mean(names[0], await _known(verb, connect))
+    if names and not error.advice and names[0] not in (known := await _known(verb, connect)):
+        error.advice = did_you_mean(names[0], known)
 
 
 async def advised(result: Result, verb: str, connect: Connect) -> Result:

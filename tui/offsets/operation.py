@@ -94,6 +94,7 @@ class OffsetOperation:
         self.retry = Retry(connect.sleep, report, clock)
         self.replan: Replan | None = None
         self.stopped = False  # by this operation, or by the interrupted one that it continues
+        self.stopped_elsewhere = False  # by someone else since the plan was made, so that it is not resumed
 
     async def run(self) -> OffsetsApplied:
         """Stops the connector if needed, then changes its offsets. Raises OffsetsNotApplied."""
@@ -116,13 +117,11 @@ class OffsetOperation:
 
     async def stop(self) -> None:
         self.note(ChangeStep.STOPPING)
-        self.report("stopping the connector")
-        self.stopped = True
-        try:
-            await self.retry.call(lambda: self.connect.stop(self.name))
-        except Refused as error:
-            self.stopped = isinstance(error, ServerError)  # another worker may have received the request
-            raise
+        self.stopped_elsewhere = (await self.status()).state == "STOPPED"
+        if self.stopped_elsewhere:
+            self.report("someone else has stopped the connector: it remains STOPPED")
+        else:
+            await self.send_stop()
         deadline = self.clock() + STOP_TIMEOUT
         while not (seen := await self.status()).is_in("STOPPED"):
             left = f"{counted(len(seen.tasks), 'task')} still running"
@@ -130,6 +129,15 @@ class OffsetOperation:
                 raise TimedOut(f"not STOPPED within {STOP_TIMEOUT:g} s: {seen.state}, {left}")
             self.report(f"waiting for STOPPED: {seen.state}, {left}")
             await self.connect.sleep(POLL_INTERVAL)
+
+    async def send_stop(self) -> None:
+        self.report("stopping the connector")
+        self.stopped = True
+        try:
+            await self.retry.call(lambda: self.connect.stop(self.name))
+        except Refused as error:
+            self.stopped = isinstance(error, ServerError)  # another worker may have received the request
+            raise
 
     async def status(self) -> model.Connector:
         return model.connector(self.name, await self.retry.call(lambda: self.connect.status(self.name)))
@@ -216,7 +224,8 @@ class OffsetOperation:
             unkept = self.kept(lambda: self.change_store.histories.add(self.pending)) or unkept
             self.lock.drop()
             return OffsetsApplied(verdict, before, (), (), left_stopped=False, trouble=unkept)
-        after, differs, left_stopped, trouble = before, tuple[OffsetChange, ...](), self.stopped, ""
+        after, differs, trouble = before, tuple[OffsetChange, ...](), ""
+        left_stopped = self.stopped or self.stopped_elsewhere
         try:
             self.report("reading the offsets back")
             after = await self.read_back()

@@ -74,7 +74,7 @@ class OffsetsApplied(NamedTuple):
     before: tuple[Offset, ...]
     after: tuple[Offset, ...]
     differing: tuple[OffsetChange, ...]
-    left_stopped: bool  # stopped for the change and not resumed: see the verdict
+    left_stopped: bool  # stopped for the change, or by someone else meanwhile, and not resumed: see the verdict
     trouble: str = ""  # a failure after the change itself was applied
     moved: tuple[OffsetChange, ...] = ()  # changes applied from other offsets than planned
 

@@ -158,7 +158,8 @@ def _put(values: dict[str, Any], argument: Argument[Any], text: str) -> None:
     try:
         value = argument.convert(text)
     except UsageError as error:
-        raise UsageError(f"{argument.flags[0] if argument.flags else argument.metavar}: {error.message}") from None
+        name = argument.flags[0] if argument.flags else argument.metavar
+        raise UsageError(f"{name}: {error.message}", error.advice) from None
     values[argument.key] = (*values.get(argument.key, ()), value) if argument.many else value
 
 

@@ -51,11 +51,14 @@ class Printer:
         with suppress(OSError):
             print(sequence, end="", file=sys.stderr, flush=True)
 
-    def error(self, error: HeadraceError, where: str = "") -> None:
-        """Prints an error and records its exit code."""
+    def error(self, error: HeadraceError, where: str = "", form: str | None = None) -> None:
+        """Prints an error and records its exit code. In formats for programs, it is data, too."""
         self.report(f"headrace: {where}{': ' if where else ''}{error}")
         if error.output:
             print(plain(error.output), flush=True)
+        elif form in ("json", "jsonl", "yaml"):
+            parts = {"name": error.subject, "error": error.message, "advice": error.advice}
+            print(render(Result({key: text for key, text in parts.items() if text}), form), end="", flush=True)
         self.codes.append(error.exit_code)
 
     def result(self, result: Result, form: str | None, where: str = "") -> None:
@@ -139,7 +142,7 @@ def run_lines(lines: Sequence[ScriptLine], context: CommandContext, printer: Pri
         try:
             result = drive(execute(line.command, context))
         except HeadraceError as error:
-            printer.error(error, line.where)
+            printer.error(error, line.where, line.command.output)
         except (KeyboardInterrupt, SystemExit) as interrupt:
             if left := lines[number:]:
                 interrupt.add_note(_not_run(line, left))

@@ -109,6 +109,8 @@ def condition(text: str) -> Condition:
     word = text.strip().lower().removeprefix("state:").removeprefix("state ").strip()
     if word in STATES or word in MARKS:
         return Condition(word, text=word)
+    if word in MEASURES:
+        raise UsageError(f"{text!r} needs a limit", f"expected {word} {MEASURES[word]} …")
     match = _MEASURE.fullmatch(text.strip().removesuffix("/s"))
     if match is None or match[1] not in MEASURES:
         advice = did_you_mean(word.split(" ")[0], (*STATES, *MARKS, *MEASURES)) or f"expected one of: {EXPECTED}"

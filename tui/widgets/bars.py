@@ -22,6 +22,7 @@ from tui.widgets.text import fit, visible
 
 EMPTY = Content("")
 MAX_STATUS_LINES = 4
+SHORT_LINK = 20  # cells of the connection state, to which a reason is cut before the name of the context
 FOLDING_LOSS = 8  # cells of a line that folding between words leaves empty, on average
 
 
@@ -97,14 +98,17 @@ class TitleBar(Bar):
         self.put(self._left(visible(self.profile.label), version), self.freshness())
 
     def render(self) -> Content:
-        """The version is left out, then the name is cut, before any mark of the context is lost."""
-        room = self.content_size.width - self.end.cell_length - 1
-        if self.content.cell_length <= room:
+        """The version is left out, then the reason for polling and the name are cut, before any mark of the context is
+        lost."""
+        width, label = self.content_size.width, visible(self.profile.label)
+        if self.content.cell_length + 1 + self.end.cell_length <= width:
             return super().render()
-        label = visible(self.profile.label)
-        shown = room - (self._left("", "").cell_length)
+        end, marks = self.end, self._left("", "").cell_length
+        if self.link.state is LinkState.POLLING:
+            end = end.truncate(max(SHORT_LINK, width - marks - cell_len(label) - 1), ellipsis=True)
+        shown = width - end.cell_length - 1 - marks
         left = self._left(fit(label, shown, middle=True).rstrip() if cell_len(label) > shown else label, "")
-        return joined(left, self.end, self.content_size.width)
+        return joined(left, end, width)
 
     def _left(self, label: str, version: str) -> Content:
         is_coloured = self._is_coloured

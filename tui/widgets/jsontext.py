@@ -142,8 +142,8 @@ class JsonArea(TextArea):
 
 
 class CommandEditor(JsonArea):
-    """Sends the keys of its bindings as Command; all other keys type text. While it is read-only, they have no effect,
-    since the screen would take them as commands."""
+    """Sends the keys of its bindings as Command; all other keys type text. While it is read-only, they are the Command
+    `locked`, since the screen would take them as commands."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,f2", "apply", "apply", key_display="^s"),
@@ -158,10 +158,14 @@ class CommandEditor(JsonArea):
             super().__init__()
             self.action = action
 
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        return character is not None and character.isprintable()
+
     def on_key(self, event: events.Key) -> None:
-        if self.read_only and event.is_printable:
+        if self.read_only and (event.is_printable or event.key in ("backspace", "delete", "enter")):
             event.stop()
             event.prevent_default()
+            self.post_message(self.Command("locked"))
 
     def action_apply(self) -> None:
         self.post_message(self.Command("apply"))

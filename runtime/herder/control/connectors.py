@@ -57,8 +57,10 @@ class Connectors:
         await self._configs.put_tasks(stored.name, configs)
 
     def start(self, services: TaskServices) -> None:
-        """Apply changes of the config topic from now on; earlier changes wait for take_over()."""
+        """Apply changes of the config topic from now on; earlier changes wait for take_over(). Followers of the events
+        receive new configurations also if no state changes with them."""
         self._services = services
+        self._configs.subscribe(configs=self._board.publish_entry)
         self.slots_changed()
 
     async def take_over(self) -> None:

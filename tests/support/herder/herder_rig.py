@@ -201,11 +201,11 @@ class HerderRig:
         self.store = OffsetStore(self.logs, topic("o"))
         self.secrets = secrets = Secrets()
         entries = ConnectorEntries(self.configs, self.statuses)
-        self.board = StatusBoard(self.statuses, EventLog(), "w:1", secrets, entries.entry)
+        self.events, self.skew = EventLog(), 0.0  # seconds by which the wall clock is set
+        self.board = StatusBoard(self.statuses, self.events, "w:1", secrets, entries.entry)
         self.group = SoleWorker("w:1", self.configs.names)
         starts = StartControl(times=times)
         self.journal = OffsetJournal(self.logs, topic("j"))
-        self.events, self.skew = EventLog(), 0.0  # seconds by which the wall clock is set
         self.restarts = AutoRestarts(
             self.worker.originals, self.worker.providers, self.configs, RestartRecords(self.journal.documents),
             self.events, self.worker.restart_budget, clock=lambda: time.time() + self.skew,

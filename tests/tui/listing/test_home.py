@@ -10,14 +10,18 @@ from textual import events
 from tests.support.console.console import detached_console, update
 from tests.unit.tui.screens.builders import connector, snapshot
 from tui import model
-from tui.cluster.snapshot import Diff, Notice
+from tui.cluster.snapshot import ClusterLink, Diff, LinkState, Notice
+from tui.config import draft
 from tui.config.secrets import is_secret
 from tui.contexts.profiles import Profile
 from tui.formatting import format_duration
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.navigation import ConnectorCreated, OpenCluster
+from tui.screens.offsets.pane import READING
 from tui.script.completing import complete, hint
+from tui.widgets.bars import TitleBar
 from tui.widgets.columns import Column, arrange
+from tui.widgets.jsontext import BEING_APPLIED
 from tui.widgets.text import fit, visible
 
 ODD = [
@@ -87,6 +91,36 @@ async def test_the_filter_is_typed_anew_and_from_a_page_on_the_list() -> None:
         await seen.until(lambda: seen.home.filter_text == "twox")
 
 
+async def test_the_reason_for_polling_does_not_hide_the_cluster() -> None:
+    async with detached_console(connector("one")) as seen:
+        trouble = "events: Server disconnected without sending a response, and more"
+        link = ClusterLink(LinkState.POLLING, time.monotonic(), trouble=trouble)
+        seen.home.query_one(TitleBar).set_link(link, time.monotonic(), "4.3.0")
+        await seen.sees("headrace http://127.0.0.1:1 ", "● polling (events: Server", "…")
+
+
+async def test_a_key_that_has_no_effect_says_why() -> None:
+    async with detached_console(connector("one")) as seen:
+        await seen.press("z")
+        await seen.sees("z has no function here; ? shows the keys that have one")
+        await seen.press("t")
+        await seen.sees("t trace: nothing of this connector has failed")
+        await seen.press("slash", *"nothing", "enter", "s")
+        await seen.sees("s stop: no connector is selected")
+        await seen.press("L", "s")
+        await seen.sees("loggers of", "s has no function here")
+
+
+async def test_an_unknown_value_of_the_filter_is_an_error() -> None:
+    async with detached_console(connector("one"), connector("two")) as seen:
+        await seen.press("slash", *"-state:runing", "enter")
+        await seen.sees("2 of 2 connectors", "✗ -state:runing: runing is not a state (did you mean running?)")
+        await seen.press("escape")
+        await seen.until(lambda: "runing" not in seen.text)
+        await seen.press("slash", *"state:runing")
+        await seen.sees("state:runing: runing is not a state", "choose from failed, unassigned", "esc shows all")
+
+
 async def test_themes_and_palette() -> None:
     async with detached_console() as seen:
         await seen.press("colon", *"theme light", "enter")
@@ -134,8 +168,49 @@ async def test_quitting_asks_if_edited_text_would_be_lost() -> None:
         assert pane.has_unsaved == ["one"] and not seen.app.unsaved, (
             "the text is kept for a connector of the same name, and quitting no longer asks about the text"
         )
+        update(seen, connector("one", "STOPPED", ()))
+        await seen.until(lambda: "can no longer be applied" not in seen.text)
+        seen.home.take_snapshot(snapshot(connector("other", "RUNNING", ())), Diff(removed=frozenset({"one"})))
         await seen.press("ctrl+q")
         await seen.until(lambda: not seen.app.is_running)
+
+
+async def test_an_edited_text_is_not_applied_to_a_connector_that_someone_else_has_stopped_or_deleted() -> None:
+    async with detached_console(connector("one")) as seen:
+        await seen.go("one")
+        await seen.press("enter", "5")
+        offset = model.Offset({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 7})
+        seen.home.view.offsets.loaded("one", (offset,), {})
+        await seen.press("e", "backspace", "3", "ctrl+s")
+        await seen.sees("alter the offsets of one?")
+        update(seen, connector("one", "STOPPED", ()))
+        await seen.confirm("y")
+        await seen.sees("not sent: one is STOPPED now, not RUNNING; the text is kept")
+        seen.home.take_snapshot(snapshot(connector("other")), Diff(removed=frozenset({"one"})))
+        await seen.home.view.config.controller.apply(draft.of("one", {"k": "1"}), connector("one"))
+        await seen.sees("not sent: one was deleted; the text is kept")
+
+
+async def test_the_editor_opens_with_offsets_that_are_not_old_and_says_when_it_is_locked() -> None:
+    async with detached_console(connector("one", "STOPPED", ())) as seen:
+        await seen.go("one")
+        await seen.press("enter", "5")
+        pane = seen.home.view.offsets
+        old, new = (model.Offset({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": n}) for n in (7, 8))
+        pane.loaded("one", (old,), {})
+        pane._asking.add("one")  # a request is under way
+        pane.read_at -= 60
+        await seen.press("e")
+        await seen.sees(READING)
+        assert not pane.is_editing
+        pane.loaded("one", (new,), {})
+        await seen.until(lambda: pane.is_editing and '"kafka_offset": 8' in pane.editor.text)
+        await seen.press("3")
+        await seen.until(lambda: pane.drafts["one"].is_touched)
+        pane.applying("one")
+        await seen.press("4")
+        await seen.sees(BEING_APPLIED)
+        assert "edit offsets" not in seen.text and "834" not in pane.editor.text
 
 
 async def test_many_partitions_are_edited_without_delay() -> None:

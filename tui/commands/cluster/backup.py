@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -106,7 +107,8 @@ class Backup(Command):
         names = tuple(backup.connectors)
         if self.file == "-":
             context.terminal.report(summary)
-            return Result(text=document.text(backup).rstrip("\n"), names=names)
+            text = document.text(backup)
+            return Result(json.loads(text), text=text.rstrip("\n"), names=names)
         context.files.write(self.file, document.text(backup))
         context.terminal.report(f"{summary}, written to {self.file}")
         return Result({"file": str(Path(self.file)), "connectors": len(names), "offsets": offsets}, names=names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui.commands.arguments import option, optional_positional, positional
+from tui.commands.arguments import choices_in, option, optional_positional, positional
 from tui.commands.base import ChangingCommand, Command
 from tui.commands.context import CommandContext
 from tui.commands.result import Result, Table, TargetOutcome, confirmation
@@ -14,6 +14,8 @@ from tui.patterns import Pattern
 
 if TYPE_CHECKING:
     from tui.client.responses import KeyResponse
+
+TYPES = ("all", "source", "sink", "transformation", "predicate", "converter", "header_converter")
 
 
 class GetPlugins(Command):
@@ -25,12 +27,12 @@ class GetPlugins(Command):
         "-t",
         "--types",
         metavar="TYPES",
-        help="all, or a list of: source,sink,transformation,predicate,converter,header_converter",
-        convert=str,
+        help=f"a list of: {','.join(TYPES)}",
+        convert=lambda text: choices_in(text, *TYPES),
     )
 
     async def run(self, context: CommandContext) -> Result:
-        wanted = set((self.types or "source,sink").lower().replace(" ", "").split(","))
+        wanted = self.types or {"source", "sink"}
         plugins = await context.cluster.connect.plugins(connectors_only=wanted <= {"source", "sink"})
         shown = [plugin for plugin in plugins if "all" in wanted or plugin["type"] in wanted]
         rows = tuple((plugin["type"], plugin["class"], plugin.get("version")) for plugin in shown)

@@ -1,10 +1,11 @@
-"""Screens with a prompt, which take the keys typed directly after the key that opens it."""
+"""Keys that no widget handled: typed directly after the key that opens a prompt, or without an effect."""
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from textual import events
+from textual.screen import Screen
 
 
 @runtime_checkable
@@ -13,3 +14,31 @@ class CatchesKeys(Protocol):
 
     def catch(self, event: events.Key) -> bool:
         """Takes a key that no widget handled, if the prompt is open. Returns whether the key was taken."""
+
+
+@runtime_checkable
+class ReportsKeys(Protocol):
+    """A screen with a status line."""
+
+    def report(self, text: str, kind: str = "info") -> None: ...
+
+
+@runtime_checkable
+class ExplainsKeys(Protocol):
+    """A screen or a page that knows why some of its keys do not work now."""
+
+    def why_not(self, action: str) -> str:
+        """The reason; empty if there is no better one than that the key does not work here."""
+
+
+def without_effect(screen: Screen[Any], event: events.Key) -> str:
+    """A note that a key has no effect, with the reason; empty if the key has one, or only moves."""
+    is_command = event.is_printable or event.key.startswith("ctrl+")
+    if not is_command or event.key in screen.active_bindings:
+        return ""
+    for node in (screen.focused or screen).ancestors_with_self:
+        for binding in node._bindings.key_to_bindings.get(event.key, ()):
+            reason = node.why_not(binding.action) if isinstance(node, ExplainsKeys) else ""
+            return f"{screen.app.get_key_display(binding)} {binding.description}: {reason or 'not possible here'}"
+    key = event.character if event.is_printable and event.character else event.key.replace("ctrl+", "^")
+    return f"{key.strip() or event.key} has no function here; ? shows the keys that have one"

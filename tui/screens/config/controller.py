@@ -68,6 +68,9 @@ class ConfigController:
         """Validates the edited config, asks, then sends it."""
         if not self.services.may_change("changing the config"):
             return
+        if draft.name not in self.services.snapshot.connectors:
+            self.page.report(f"not sent: {draft.name} was deleted; the text is kept", "warn")
+            return
         validator = self.page.validator
         if not draft.review().read.problems:
             validator.retry()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from asyncio import gather
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import ClassVar
@@ -155,16 +156,18 @@ class ConfigPane(Pane):
             self.edit(key)
 
     async def _read_keys(self, connector: Connector) -> None:
-        keys = await self.services.keys_of(connector.cls)
-        self._asked_for[connector.name] = None
-        with suppress(HeadraceError):  # the values remain masked
-            await self.services.password_keys.of(connector.config)
-            self._asked_for[connector.name] = connector.config
+        keys, _ = await gather(self.services.keys_of(connector.cls), self._read_passwords(connector))
         self._reading.discard(connector.name)
         if connector.name == self.name_shown:
             self.reading.keys = keys
             self._tell_whether_read()
             self._put()
+
+    async def _read_passwords(self, connector: Connector) -> None:
+        self._asked_for[connector.name] = None
+        with suppress(HeadraceError):  # the values remain masked
+            await self.services.password_keys.of(connector.config)
+            self._asked_for[connector.name] = connector.config
 
     def _tell_whether_read(self) -> None:
         if not self._knows_passwords:
@@ -320,7 +323,7 @@ class ConfigPane(Pane):
         if event.action == "leave":
             self.leave()
         elif self.editor.read_only:
-            return
+            self.report(BEING_APPLIED)
         elif event.action == "apply":
             self.apply()
         elif event.action == "convert":

@@ -121,11 +121,9 @@ class CommandLine:
             self.hint(event.text)
 
     def submitted(self, sign: str, text: str) -> None:
-        if sign == "/" and text != self.home.filter_text:
-            self.home.set_filter(text)
         self._restore_focus()
-        if sign == "/" and (note := filtering.misunderstood(text, self.home.snapshot.connectors.values())):
-            self.home.report(note, "warn")
+        if sign == "/":
+            self.home.filter_by(text)
         if sign == ":" and text:
             from tui.screens.home import command_history
 

@@ -19,6 +19,30 @@ CHANGES = (
     "create",
     "restart_task",
 )  # actions that only lead to changes
+FOR_CONNECTORS = (
+    "act",
+    "edit",
+    "promote",
+    "own_commands",
+    "page",
+    "trace",
+    "dead_letters",
+    "failing_record",
+)  # actions for the connector under the cursor
+WHY_NOT = {
+    "trace": "nothing of this connector has failed",
+    "failure": "nothing has failed",
+    "failures": "nothing has failed",
+    "dead_letters": f"the connector has no {DEAD_LETTERS}",
+    "failing_record": "only for a sink that is FAILED",
+    "undo": "works on the page of a connector",
+    "turn": "works on the page of a connector",
+    "again": "works in the list after a bulk action",
+    "views": "works in the list",
+    "mark": "works on a connector of the list",
+    "mark_all": "works on connectors of the list",
+    "bulk": "works on connectors of the list",
+}
 
 
 class KeyEnablement:
@@ -68,6 +92,12 @@ class KeyEnablement:
         if action == "open":
             return home.connector_list.has_focus and home.connector_list.current is not None
         return True
+
+    def why_not(self, action: str) -> str:
+        """The reason why a key that is not allowed does not work; empty if there is none to give."""
+        name = action.partition("(")[0]
+        is_missing = name in FOR_CONNECTORS and not self.home.target()
+        return "no connector is selected" if is_missing else WHY_NOT.get(name, "")
 
     def is_foremost(self, action: str) -> bool:
         """Whether the footer shows the key first: changes of offsets, where offsets are shown."""

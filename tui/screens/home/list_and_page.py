@@ -60,7 +60,7 @@ class ListAndPage(HomeBase):
         letter, sign = choice
         if not sign:
             self.back_to_list()
-            self.set_filter(known[letter].filter)
+            self.filter_by(known[letter].filter)
             self.sort(known[letter].order)
             return
         from tui.screens.listing import views

@@ -240,6 +240,9 @@ class Home(ListAndPage):
     def unavailable(self, action: str) -> str:
         return self.enablement.unavailable(action)
 
+    def why_not(self, action: str) -> str:
+        return self.enablement.why_not(action)
+
     def _is_unavailable(self, action: str) -> bool:
         """Whether the worker's version of Connect cannot do it; if so, shows the reason."""
         if reason := self.unavailable(action):

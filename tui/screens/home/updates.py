@@ -34,9 +34,9 @@ class Updates:
         if home.progress is not None and diff.removed:
             home.progress.forget(snapshot.connectors)
         home.marks.forget(set(home.marks) - snapshot.connectors.keys())
-        self._warn_of_lost_edits(diff.removed)
         if self._is_outdated(snapshot):
             home.report("")
+        self._warn_of_lost_edits(diff.removed)
         was_away = home.snapshot.link.state in (LinkState.CONNECTING, LinkState.LOST)
         home.snapshot = snapshot
         if was_away and snapshot.link.state in (LinkState.LIVE, LinkState.POLLING):
@@ -50,7 +50,7 @@ class Updates:
         if subject == LINK:
             return now.link.state in (LinkState.LIVE, LinkState.POLLING)
         if subject not in before.connectors:
-            return False
+            return subject in now.connectors  # deleted, and created again
         connector = now.connectors.get(subject)
         return connector is None or (before.connectors[subject].overall == "FAILED" and connector.overall != "FAILED")
 
@@ -60,7 +60,8 @@ class Updates:
             return
         edited = sorted({name for name, _ in self.home.view.unsaved() if name in deleted})
         if edited:
-            self.home.report(f"{', '.join(edited)}: deleted; the edited text can no longer be applied", "warn")
+            text = f"{', '.join(edited)}: deleted; the edited text can no longer be applied"
+            self.home.report(text, "warn", edited[0])
 
     def noticed(self, notice: Notice) -> None:
         """Shows a notice of a Headrace worker, in addition to states; warnings and errors appear in the status line."""

@@ -9,7 +9,7 @@ from tui.cluster.snapshot import LinkState, Snapshot
 from tui.formatting import format_duration, short
 from tui.model import Connector
 from tui.screens.listing import ordering
-from tui.screens.listing.filtering import matcher, uses_facts
+from tui.screens.listing.filtering import matcher, misunderstood, uses_facts
 from tui.screens.listing.ordering import DEFAULT, ListOrder
 from tui.screens.listing.rows import Rows
 from tui.screens.services.operations import Operation
@@ -103,7 +103,8 @@ class ConnectorList(Grid):
 
     def _nothing(self, snapshot: Snapshot, filter_text: str) -> str:
         if snapshot.connectors:
-            return f"nothing matches /{visible(filter_text)}; esc shows all"
+            note = misunderstood(filter_text, snapshot.connectors.values())
+            return f"{visible(note) or f'nothing matches /{visible(filter_text)}'}; esc shows all"
         texts = {LinkState.LIVE: NO_CONNECTORS, LinkState.POLLING: NO_CONNECTORS, LinkState.LOST: NO_RESPONSE}
         return texts.get(snapshot.link.state, "")
 

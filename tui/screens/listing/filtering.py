@@ -4,10 +4,11 @@ negates it."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from tui.config.secrets import hides
-from tui.model import Connector
+from tui.formatting import did_you_mean
+from tui.model import SEVERITY, Connector
 from tui.screens.listing.ordering import NO_FACTS, ListFacts
 
 Test = Callable[[Connector], bool | None]  # None: unknown, so that neither the term nor its negation matches
@@ -30,8 +31,14 @@ FIELDS: dict[str, Callable[[Connector], str]] = {
     "task.state": lambda connector: " ".join(sorted({task.state for task in connector.tasks})),
 }
 CONFIG = "config"
+_WORDS: dict[str, tuple[str, ...]] = {
+    "state": tuple(state.lower() for state in SEVERITY),
+    "task.state": tuple(state.lower() for state in SEVERITY),
+    "type": ("source", "sink"),
+}
+"""The values of the fields that have no others, apart from those of newer workers."""
 _MEASURE = re.compile(r"(lag|rate|since|tasks|failed)([<>])([0-9.]*)([a-z]*)")
-_MEASURE_START = re.compile(r"(lag|rate|since|tasks|failed)[<>=]")
+_MEASURE_START = re.compile(r"((?:lag|rate|since|tasks|failed)(?=[<>=])|[a-z.]*(?=[<>]))")
 _EXAMPLES = {"lag": "1.5k", "rate": "100", "since": "10m", "tasks": "2", "failed": "0"}
 _NUMBERS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
 _TIMES = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -44,20 +51,66 @@ def matcher(text: str, facts: ListFacts = NO_FACTS) -> Callable[[Connector], boo
     return lambda connector: all(term(connector) for term in terms)
 
 
-def misunderstood(text: str, connectors: Iterable[Connector]) -> str:
-    """A note about the first term that does not mean what it looks like; empty if there is none."""
+def misunderstood(text: str, connectors: Collection[Connector]) -> str:
+    """A note about the first term that does not mean what it looks like, or that names something that does not exist;
+    empty if there is none."""
     names = "\n".join(connector.name.lower() for connector in connectors)
     for word in text.split():
         term = word.lower().removeprefix("-")
-        if (start := _MEASURE_START.match(term)) is not None:
-            measure = _MEASURE.fullmatch(term)
-            if measure is None or _limit(measure) is None:
-                name, number = start[1], _EXAMPLES[start[1]]
-                return f"{word} is not understood: expected for example {name}<{number} or {name}>{number}"
-        field, colon, _ = term.partition(":")
-        if colon and field not in (*FIELDS, CONFIG) and term not in names:
-            return f"{word}: {field} is not a field; choose from {', '.join((*FIELDS, CONFIG))}"
+        field, colon, value = term.partition(":")
+        note = ""
+        if _MEASURE_START.match(term):
+            note = "" if term in names else _misunderstood_measure(term)
+        elif colon and field == CONFIG:
+            note = _unknown_key(re.split("[~=]", value)[0], connectors)
+        elif colon and field in FIELDS:
+            note = _unknown_value(field, value, connectors)
+        elif colon and term not in names:
+            note = _not_a("field", field, (*FIELDS, CONFIG))
+        if note:
+            return f"{word.removesuffix(':')}: {note}"
     return ""
+
+
+def _misunderstood_measure(term: str) -> str:
+    measure, name = _MEASURE.fullmatch(term), re.split("[<>=]", term)[0]
+    if name and name not in _EXAMPLES:
+        return _not_a("measure", name, _EXAMPLES)
+    if not name:
+        return "expected a measure without blanks, for example lag>1.5k"
+    if measure is None or _limit(measure) is None:
+        return f"expected for example {name}<{_EXAMPLES[name]} or {name}>{_EXAMPLES[name]}"
+    return ""
+
+
+def _unknown_value(field: str, value: str, connectors: Collection[Connector]) -> str:
+    used = {word for connector in connectors for word in FIELDS[field](connector).lower().split()}
+    known = _WORDS.get(field, ())
+    if not value:
+        return "expected a value" + (f": {', '.join(known)}" if known else "")
+    if any(value in word for word in (*known, *used)) or not (known or used):
+        return ""
+    noun = field.replace(".", " ")
+    if known:
+        return _not_a(noun, value, known)
+    names = used | {word.rpartition(".")[2] for word in used}
+    return _with_similar(f"no connector has the {noun} {value}", value, names)
+
+
+def _unknown_key(key: str, connectors: Collection[Connector]) -> str:
+    keys = {name.lower() for connector in connectors for name in connector.config}
+    if not key:
+        return "expected a key, for example config:tasks.max=4"
+    return "" if key in keys or not keys else _with_similar(f"no connector has the key {key}", key, keys)
+
+
+def _not_a(noun: str, word: str, known: Iterable[str]) -> str:
+    return f"{_with_similar(f'{word} is not a {noun}', word, known)}; choose from {', '.join(known)}"
+
+
+def _with_similar(text: str, word: str, known: Iterable[str]) -> str:
+    similar = did_you_mean(word, sorted(known))
+    return f"{text} ({similar})" if similar else text
 
 
 def uses_facts(text: str) -> bool:

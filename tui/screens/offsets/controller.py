@@ -106,6 +106,9 @@ class OffsetsController:
         )
         if not await self.page.ask(dialog, "the text is kept"):
             return
+        if why := self._outdated(plan):
+            self.services.report(f"not sent: {why}; the text is kept", "warn", plan.name)
+            return
         plan = plan._replace(why=dialog.why)
         self.page.applying(plan.name)
         try:
@@ -120,6 +123,14 @@ class OffsetsController:
         if is_unfinished:
             self.page.interrupted(plan.name)
         self.page.refresh_bindings()
+
+    def _outdated(self, plan: OffsetPlan) -> str:
+        """The reason why the answer no longer applies, as someone else has changed the connector; empty if it does."""
+        now = self.services.snapshot.connectors.get(plan.name)
+        if now is None:
+            return f"{plan.name} was deleted meanwhile"
+        is_other = plan._replace(state=now.state).restoring_verb != plan.restoring_verb
+        return f"{plan.name} is {now.state} now, not {plan.state}" if is_other else ""
 
     async def _carried_out(self, plan: OffsetPlan) -> OffsetsApplied:
         """Logs each step. The operation ends when the connector is observed in its former state."""

@@ -36,6 +36,7 @@ from tui.widgets.jsontext import BEING_APPLIED, DISCARDED
 from tui.widgets.pager import Pager
 
 CHECK_DELAY = 0.08  # seconds after the last key
+READING = "reading the offsets…"
 
 
 class OffsetsPane(Pane):
@@ -99,6 +100,9 @@ class OffsetsPane(Pane):
         is_known = action in ("set_by_time", "records", "record_here")
         return not is_known or (self.connector is not None and self.connector.type != "source")
 
+    def why_not(self, action: str) -> str:
+        return "the offsets of a source are not positions in topics"
+
     # Display
 
     @property
@@ -132,7 +136,7 @@ class OffsetsPane(Pane):
         self._want_edit = self._starting_over = False
         self.remove_class("-editing")
         self.set_banner(None)
-        self.table("reading the offsets…" if self.connector else "")
+        self.table(READING if self.connector else "")
 
     def deleted(self) -> None:
         """The edited text is kept for the next connector of the name."""
@@ -175,12 +179,13 @@ class OffsetsPane(Pane):
         self.table("no offsets committed yet; e sets initial offsets" if not offsets else "")
         wanted, starts_over = self._want_edit, self._starting_over
         self._want_edit = self._starting_over = False
+        self.services.clear_report(READING)
         if starts_over and self.connector is not None:
             touched = (kept := self.drafts.get(name)) is not None and kept.is_touched
             self._discard(name)
             self.open(draft.unchanged(self.connector, offsets), undoable=True)
             self.report(DISCARDED if touched else "")
-        elif wanted:
+        elif wanted and self.is_open:
             self.edit()
 
     def unreadable(self, name: str, message: str) -> None:
@@ -194,16 +199,20 @@ class OffsetsPane(Pane):
             self.table(message)
         else:
             self.draw_age()
+            if self._want_edit:
+                self.edit()
 
     def table(self, instead: str) -> None:
         self.reading.put(self.offsets or (), self.lags, self.remarks, instead)
         self.draw_age()
 
+    @property
+    def _is_old(self) -> bool:
+        return self.offsets is not None and (bool(self.trouble) or time.time() - self.read_at > 2 * self.interval)
+
     def draw_age(self) -> None:
         """The age of the offsets; empty while they are fresh."""
-        age = time.time() - self.read_at
-        is_old = self.offsets is not None and (bool(self.trouble) or age > 2 * self.interval)
-        self.reading.show_age(wording.age(age, self.trouble) if is_old else "")
+        self.reading.show_age(wording.age(time.time() - self.read_at, self.trouble) if self._is_old else "")
 
     # Editing
 
@@ -211,14 +220,17 @@ class OffsetsPane(Pane):
         """Opens the editor, with the kept text if there is one."""
         if self.connector is None:
             return
-        if self.offsets is None:
+        if self.offsets is None or (self._is_old and not self.trouble and not self.services.is_stale):
             self._want_edit = True
+            self.report(READING)
+            self.read()
             return
         if self.name_shown in self._applying:
             self.open(self.drafts[self.name_shown])
             self.editor.read_only = True
             self.report(BEING_APPLIED)
             return
+        self._want_edit = False
         origin = self._take_over()
         kept = self.drafts.get(self.name_shown)
         if kept is None or not kept.is_touched:
@@ -254,9 +266,6 @@ class OffsetsPane(Pane):
     def action_set_by_time(self) -> None:
         """Opens the editor with the offsets of a point in time."""
         if self.connector is None or self.is_editing or self._has_text():
-            return
-        if self.connector.type != "sink":
-            self.report("only sinks can be set by time: the offsets of a source are not positions in a topic")
             return
         if reason := self.services.missing(ALTER_OFFSETS):
             self.report(reason, "warn")
@@ -329,15 +338,17 @@ class OffsetsPane(Pane):
         event.stop()
         if event.action == "leave":
             self.leave()
-        elif event.action == "reload" and not self.editor.read_only:
+        elif self.editor.read_only:
+            self.report(READING if self._starting_over else BEING_APPLIED)
+        elif event.action == "reload":
             self.start_over()
-        elif event.action == "apply" and not self.editor.read_only:
+        elif event.action == "apply":
             self.apply()
 
     def start_over(self) -> None:
         """Replaces the text by the offsets that the worker has now; until they have been read, it cannot be edited."""
         self._starting_over = self.editor.read_only = True
-        self.report("reading the offsets…")
+        self.report(READING)
         self.read()
 
     def _keep_text(self) -> None:

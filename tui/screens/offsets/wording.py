@@ -120,6 +120,8 @@ def verdict(name: str, done: OffsetsApplied) -> tuple[Content, str]:
     definite = done.verdict.certainty is Certainty.DEFINITE
     style = "$success" if definite and not done.differing else "$warning"
     head = "✓ definite success" if definite else "! possible success"
+    if done.differing:
+        head = "! not as requested"
     parts: list[Part] = [(head, f"bold {style}"), (f"  {visible(name)}", "bold")]
     # The rest may be below the end of a small banner.
     if done.trouble:
@@ -129,7 +131,8 @@ def verdict(name: str, done: OffsetsApplied) -> tuple[Content, str]:
         text = f"after reading back, {len(done.differing):,} {verb} from the request, see below"
         parts += ["\n", (text, "bold $error")]
     if done.left_stopped:
-        parts += ["\n", ("The connector remains STOPPED; r resumes it.", "bold")]
+        why = ", since someone else has stopped it" if definite and not (done.differing or done.trouble) else ""
+        parts += ["\n", (f"The connector remains STOPPED{why}; r resumes it.", "bold")]
     parts += ["\n", visible(done.verdict.message)]
     if not definite:
         parts += ["\n", ("to do: ", f"bold {style}"), visible(by_hand(done.verdict).removeprefix("possible success: "))]

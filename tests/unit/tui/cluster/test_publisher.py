@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from tui.cluster.publisher import SnapshotPublisher
-from tui.cluster.snapshot import Diff, Snapshot
+from tui.cluster.snapshot import ClusterLink, Diff, Snapshot
 
 
 def _status(state: str) -> dict[str, object]:
@@ -37,3 +37,16 @@ async def test_changes_within_a_short_time_are_one_difference() -> None:
     publisher.builder.remove("c0")
     publisher.publish(publisher.snapshot.link)
     assert len(seen) == 2
+
+
+async def test_a_connector_that_was_created_again_within_a_moment_has_changed() -> None:
+    times = iter((1.0, 2.0))
+    publisher, diffs = SnapshotPublisher(lambda: next(times), gather=0.0, spacing=0.0), list[Diff]()
+    publisher.builder.replace({})
+    publisher.builder.put("a", _status("RUNNING"))
+    publisher.publish(ClusterLink())
+    publisher.subscribe(lambda snapshot, diff: diffs.append(diff))
+    publisher.builder.remove("a")
+    publisher.builder.put("a", _status("RUNNING"))
+    publisher.publish(ClusterLink())
+    assert [diff.changed for diff in diffs] == [{"a"}] and publisher.snapshot.since == {"a": 2.0}

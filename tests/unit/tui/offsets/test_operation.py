@@ -23,7 +23,7 @@ from tui.offsets.recovery import Recovery
 from tui.offsets.retry import OUTAGE_LIMIT
 
 PARTITION = {"kafka_topic": "t", "kafka_partition": 0}
-REQUESTS = 8  # of a complete change: stop, status, status, offsets, alter, offsets, resume; and one more
+REQUESTS = 9  # of a complete change: status, stop, status, status, offsets, alter, offsets, resume; and one more
 
 
 def unsent() -> HeadraceError:
@@ -168,7 +168,7 @@ async def test_an_outage_at_each_request(
         assert any("again" in text for text in notices), notices
 
 
-@pytest.mark.parametrize("first", range(1, REQUESTS))
+@pytest.mark.parametrize("first", range(2, REQUESTS))  # nothing is to be finished if the first request is not sent
 async def test_a_change_in_a_long_outage_is_recorded_and_finished_later(
     worker: Worker, store: ChangeStore, first: int
 ) -> None:
@@ -242,6 +242,15 @@ async def test_a_paused_connector_is_paused_again(worker: Worker, store: ChangeS
     worker.away = lambda seen: unsent() if first <= seen < first + 2 else None
     await apply_plan(worker, store, [], plan("PAUSED"))
     assert (worker.state, worker.offset) == ("PAUSED", 500)
+
+
+async def test_a_connector_that_someone_else_has_stopped_meanwhile_is_not_resumed(
+    worker: Worker, store: ChangeStore
+) -> None:
+    worker.state, steps = "STOPPED", list[str]()
+    done = await apply_plan(worker, store, steps, plan("RUNNING"))
+    assert (worker.state, worker.offset, done.left_stopped) == ("STOPPED", 500, True)
+    assert steps[0] == "someone else has stopped the connector: it remains STOPPED"
 
 
 async def test_a_deletion_without_an_answer_is_detected(worker: Worker, store: ChangeStore) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tui.commands.result import TargetOutcome, confirmation
+from tui.errors import NotFound
 from tui.screens.operations.operation_runner import summary
 from tui.script.runner import Printer
 
@@ -17,3 +18,19 @@ def test_failures_are_counted_by_connector(capsys: pytest.CaptureFixture[str]) -
     assert "headrace: 2 of 3 failed\n" in capsys.readouterr().err
     assert summary(tuple(one)) == "a: it is PAUSED"
     assert summary((*one, TargetOutcome("b", "done"))) == "1 of 2 failed; a: it is PAUSED"
+
+
+def test_an_error_is_data_in_the_formats_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    printer = Printer()
+    error = NotFound("Connector a not found", 404, "did you mean b?")
+    error.subject = "a"
+    for form, text in {
+        "jsonl": '{"name":"a","error":"Connector a not found","advice":"did you mean b?"}\n',
+        "yaml": "name: a\nerror: Connector a not found\nadvice: did you mean b?\n",
+        "name": "",
+        "table": "",
+    }.items():
+        printer.error(error, form=form)
+        out, err = capsys.readouterr()
+        assert out == text and err == "headrace: a: Connector a not found (did you mean b?)\n"
+    assert printer.exit_code == 3

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import cast
+
 import pytest
 
+from runtime.herder.responses import EntryResponse
 from runtime.model.rate_limit import UNLIMITED, RateLimit
 from runtime.model.states import TaskId
 from tests.support.herder.herder_rig import HerderRig
@@ -65,6 +69,16 @@ async def test_a_policy_of_restarts_changes_without_a_restart(rig: HerderRig) ->
     await change(rig, tasks_max="2")  # a change that does restart, so that the one before has been processed
     await rig.until(lambda: len(limits(rig)) == 2)
     assert rig.plugins.starts == ["a", "a"]
+
+
+async def test_followers_of_the_events_receive_a_config_that_changes_no_state(rig: HerderRig) -> None:
+    await rig.run("a", headrace_rate_records="100")
+    seen = rig.events.last
+    await change(rig, headrace_rate_records="7")
+    async with asyncio.timeout(30):
+        event = await anext(rig.events.follow(seen, 30))
+    assert event is not None and event.kind == "connector"
+    assert cast("EntryResponse", event.data)["info"]["config"]["headrace.rate.records"] == "7"
 
 
 async def test_a_limit_may_be_a_variable(rig: HerderRig, monkeypatch: pytest.MonkeyPatch) -> None:

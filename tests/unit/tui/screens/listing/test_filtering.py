@@ -57,13 +57,25 @@ def test_an_unknown_measure_matches_neither_way_and_an_unfinished_one_always() -
 
 
 def test_terms_that_are_not_understood_are_named() -> None:
-    some = [connector("a:b")]
-    for text in ("", "a", "state:failed", "lag>1k -since<10m", "config:x~y", "a:b", "-A:B", "tasks"):
+    some = [connector("a:b", topics="orders")]
+    for text in ("", "a", "state:fail -type:source", "lag>1k -since<10m", "config:topics~y", "a:b", "-A:B", "topic:o"):
         assert misunderstood(text, some) == "", text
-    assert misunderstood("a lag>5x", some) == "lag>5x is not understood: expected for example lag<1.5k or lag>1.5k"
-    for text in ("-lag>", "tasks=3", "since>=5m"):
-        assert misunderstood(text, some).startswith(f"{text} is not understood"), text
-    assert misunderstood("foo:bar", some).startswith("foo:bar: foo is not a field; choose from state, type,")
+    for text, error in {
+        "a lag>5x": "lag>5x: expected for example lag<1.5k or lag>1.5k",
+        "-lag>": "-lag>: expected for example lag<",
+        "tasks=3": "tasks=3: expected for example tasks<2 or tasks>2",
+        "lag > 5": ">: expected a measure without blanks",
+        "foo>5": "foo>5: foo is not a measure; choose from lag, rate, since, tasks, failed",
+        "stat:failed": "stat:failed: stat is not a field (did you mean state?); choose from state,",
+        "-state:Runing": "-state:Runing: runing is not a state (did you mean running?); choose from failed,",
+        "task.state:x": "task.state:x: x is not a task state; choose from failed,",
+        "type:": "type: expected a value: source, sink",
+        "class:FilStreamSnk": "class:FilStreamSnk: no connector has the class filstreamsnk (did you mean file",
+        "topic:ordres": "topic:ordres: no connector has the topic ordres (did you mean orders?)",
+        "config:topcs~x": "config:topcs~x: no connector has the key topcs (did you mean topics?)",
+    }.items():
+        assert misunderstood(text, some).startswith(error), text
+    assert misunderstood("class:x topic:y config:z", []) == "", "nothing is known of a cluster that has not responded"
 
 
 def test_completion_offers_fields_measures_and_keys() -> None:
