@@ -144,3 +144,21 @@ def misnumbered(batch: pa.RecordBatch) -> pa.Table:
 def untimely(batch: pa.RecordBatch) -> pa.Table:
     """A timestamp that is a text."""
     return pa.table({"id": batch["id"], "timestamp": ["noon"] * batch.num_rows})
+
+
+def dated(batch: pa.RecordBatch) -> pa.Table:
+    """A date behind the year 9999 for one record."""
+    days = pa.array([4_000_000 if n == 2 else 0 for n in batch["id"].to_pylist()], pa.int32())
+    return pa.table({"id": batch["id"], "day": days.cast(pa.date32())})
+
+
+def counted_by_struct(batch: pa.RecordBatch) -> pa.Table:
+    """A map whose keys are structs."""
+    kind = pa.map_(pa.struct({"id": pa.int64()}), pa.int64())
+    return pa.table({"counts": pa.array([[({"id": n}, 1)] for n in batch["id"].to_pylist()], kind)})
+
+
+def unsigned(batch: pa.RecordBatch) -> pa.Table:
+    """Numbers within large lists, one of which is too large for Connect."""
+    numbers = [[2**64 - 1 if n == 2 else n] for n in batch["id"].to_pylist()]
+    return pa.table({"numbers": pa.array(numbers, pa.large_list(pa.uint64()))})

@@ -14,13 +14,14 @@ from runtime.connectors.files.arrow_types import connect_schema
 
 _types = pa.types
 
-UNFIT_ERRORS = (pa.ArrowException, ValueError, OverflowError)
-"""What ArrowValues raises for values that Connect does not have, such as times after the year 9999."""
+_UNFIT_ERRORS = (pa.ArrowException, ValueError, OverflowError, KeyError)
+"""What Arrow raises for values that Python does not have, such as times after the year 9999, or maps in which a key
+occurs twice."""
 
 
 def parquet_values(file: Any, count: int, start: int) -> Iterator[ValueBatch]:
-    """The rows of an open Parquet file from row `start` (counted from 0), at most `count` at a time. DataError for
-    values that Connect does not have."""
+    """The rows of an open Parquet file from row `start` (counted from 0), at most `count` at a time. Errors as of
+    ArrowValues."""
     rows = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
     first = 0
     while first < len(rows) and start >= rows[first]:
@@ -31,53 +32,35 @@ def parquet_values(file: Any, count: int, start: int) -> Iterator[ValueBatch]:
         if start >= len(batch):
             start -= len(batch)
             continue
-        try:
-            values = to_values(batch.slice(start))
-        except UNFIT_ERRORS as error:
-            raise DataError(f"Connect has no type for a value of {unfit(batch, error)}") from error
-        yield values
+        yield to_values(batch.slice(start))
         start = 0
 
 
 class ArrowValues:
-    """Converts record batches of one schema."""
+    """Converts record batches of one schema. DataError for a type that Connect does not have."""
 
     def __init__(self, schema: Any) -> None:
         self._signed = [_signed(field.type) for field in schema]
         self._target = pa.schema([field.with_type(_readable(field.type)) for field in schema])
-        self._cast = not self._target.equals(schema)
         fields = tuple(Field(field.name, connect_schema(field.type, field.nullable)) for field in self._target)
         self._schema = Schema(Type.STRUCT, fields=fields)
 
     def __call__(self, batch: Any) -> ValueBatch:
-        if self._cast:
-            columns = [
-                column
-                if column.type.equals(field.type)
-                else column.cast(signed).cast(field.type, safe=_overflows(column.type))
-                for column, signed, field in zip(batch.columns, self._signed, self._target, strict=True)
-            ]
-        else:
-            columns = batch.columns
-        named = {
-            field.name: column.to_pylist(maps_as_pydicts="strict")
-            for field, column in zip(self._target, columns, strict=True)
-        }
+        """The rows. DataError for a value that Connect does not have; it names the column."""
+        named = {}
+        for column, signed, field in zip(batch.columns, self._signed, self._target, strict=True):
+            try:
+                named[field.name] = _values(column, signed, field.type)
+            except _UNFIT_ERRORS as error:
+                raise DataError(f"Connect has no type for a value of column {field.name}: {error}") from error
         return ValueBatch.struct(self._schema, named, len(batch))
 
 
-def unfit(batch: Any, error: Exception) -> str:
-    """Which columns of a batch have values that do not fit, and why."""
-    names = [name for name in batch.schema.names if not _fits(batch.select([name]))]
-    return f"column {', '.join(names)}: {error}"
-
-
-def _fits(column: Any) -> bool:
-    try:
-        ArrowValues(column.schema)(column)
-    except UNFIT_ERRORS:
-        return False
-    return True
+def _values(column: Any, signed: Any, kind: Any) -> list[Any]:
+    if not column.type.equals(kind):
+        column = column.cast(signed).cast(kind, safe=_overflows(column.type))
+    values: list[Any] = column.to_pylist(maps_as_pydicts="strict")
+    return values
 
 
 def _overflows(kind: Any) -> bool:
@@ -92,7 +75,7 @@ def _signed(kind: Any) -> Any:
         return pa.int64()
     if _types.is_struct(kind):
         return pa.struct([field.with_type(_signed(field.type)) for field in kind])
-    if _types.is_list(kind):
+    if _is_list(kind):
         return pa.list_(kind.value_field.with_type(_signed(kind.value_type)))
     if _types.is_map(kind):
         return pa.map_(_signed(kind.key_type), kind.item_field.with_type(_signed(kind.item_type)))
@@ -114,8 +97,14 @@ def _readable(kind: Any) -> Any:
         return pa.string()
     if _types.is_struct(kind):
         return pa.struct([field.with_type(_readable(field.type)) for field in kind])
-    if _types.is_list(kind):
+    if _is_list(kind):
         return pa.list_(kind.value_field.with_type(_readable(kind.value_type)))
     if _types.is_map(kind):
+        if _types.is_nested(kind.key_type):
+            raise DataError(f"The keys of a map must be single values, not {kind.key_type}")
         return pa.map_(_readable(kind.key_type), kind.item_field.with_type(_readable(kind.item_type)))
     return kind
+
+
+def _is_list(kind: Any) -> bool:
+    return any(is_kind(kind) for is_kind in (_types.is_list, _types.is_large_list, _types.is_fixed_size_list))

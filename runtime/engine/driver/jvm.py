@@ -83,6 +83,9 @@ SESSION_JAVA_OPTIONS = (
 """Of a JVM that computes: the optimising compiler, which would need seconds for code that runs less often, and room for
 the objects of a batch's rows, which live short."""
 
+NO_NULL_CHECKS = "-Darrow.enable_null_check_for_get=false"
+"""Spark's code for functions of arrays reads numbers before it checks whether they are null, which Arrow refuses."""
+
 LOG4J = """\
 status = error
 rootLogger.level = error
@@ -120,7 +123,7 @@ def find_java() -> Path | None:
 
 def java_options(conf: Mapping[str, str], local: bool, folder: Path, own: Sequence[str]) -> list[str]:
     """Options of the JVM; the operator's last. `own`: those of a local one."""
-    options = [f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}"]
+    options = [f"-Dlog4j2.configurationFile={(folder / 'log4j2.properties').as_uri()}", NO_NULL_CHECKS]
     if local:
         crash = f"-XX:ErrorFile={folder / 'crash.log'}"
         options += [f"-Djava.io.tmpdir={folder}", crash, *own]

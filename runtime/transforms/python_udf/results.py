@@ -124,9 +124,13 @@ class FunctionResults:
             return {}, {}
         batch = pa.RecordBatch.from_arrays(list(computed.values()), names=list(computed))
         try:
-            values = ArrowValues(batch.schema)(batch)
-        except CONVERSION_ERRORS as error:
+            to_values = ArrowValues(batch.schema)
+        except DataError as error:
             raise RefusedError(f"{self._by} returns a column that Connect does not have: {error}") from error
+        try:
+            values = to_values(batch)
+        except DataError as error:
+            raise DataError(f"{self._by}: {error}") from error
         assert values.schema is not None
         schemas = {
             field.name: self._schema(table, field.name, field.schema, computed) for field in values.schema.fields

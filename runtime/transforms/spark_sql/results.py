@@ -12,6 +12,7 @@ from runtime.connectors.files.arrow_values import ArrowValues
 from runtime.transforms.spark_sql.query import PreparedQuery
 from runtime.transforms.tables import derived_records
 from runtime.transforms.tables.derived_records import TableResult
+from runtime.transforms.tables.errors import RefusedError
 from runtime.transforms.tables.record_table import RecordTable
 
 
@@ -38,11 +39,19 @@ def derived(query: PreparedQuery, table: RecordTable, results: Any) -> Derived:
             TableResult(outputs, range(table.count), {}, {} if typed else None, "sql"), table
         )
     places = _in_order(results.column(0).to_pylist())
-    computed = ArrowValues(results.schema.remove(0))(results.remove_column(0)) if results.num_columns > 1 else None
+    computed = _values(results.remove_column(0)) if results.num_columns > 1 else None
     columns = {} if computed is None else dict(computed.columns)
     schemas = {} if computed is None or computed.schema is None else {f.name: f.schema for f in computed.schema.fields}
     rows = places if query.changes_count else range(table.count)
     return derived_records.derived(TableResult(outputs, rows, columns, schemas if typed else None, "sql"), table)
+
+
+def _values(columns: Any) -> ValueBatch:
+    try:
+        to_values = ArrowValues(columns.schema)
+    except DataError as error:
+        raise RefusedError(f"sql gives a column that Connect does not have: {error}") from error
+    return to_values(columns)
 
 
 def _in_order(places: list[int]) -> list[int]:

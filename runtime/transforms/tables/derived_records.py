@@ -57,9 +57,8 @@ class _Assembly:
         changed = [name for name in parts if self._source[name] != name]
         key = ValueBatch(self._schema(KEY), self._column(KEY)) if KEY in changed else None
         topics = self._topics() if TOPIC in changed else None
-        times = [None if time is None else millis(time) for time in self._column(TIMESTAMP)] \
-            if TIMESTAMP in changed else None  # fmt: skip
-        headers = [_headers(own) for own in self._column(HEADERS)] if HEADERS in changed else None
+        times = self._times() if TIMESTAMP in changed else None
+        headers = [self._headers(own) for own in self._column(HEADERS)] if HEADERS in changed else None
         return Derived(values, self._places, key, topics, times, headers)
 
     def _values(self, names: Sequence[str]) -> ValueBatch:
@@ -103,6 +102,19 @@ class _Assembly:
             return self._table.schema(source)
         return None if self._schemas is None else self._schemas[name]
 
+    def _times(self) -> list[int | None]:
+        times = self._column(TIMESTAMP)
+        if others := value_types(times) - {dt.datetime, type(None)}:
+            raise DataError(f"{self._by} gives a {others.pop().__name__} as timestamp of the record, not a TIMESTAMP")
+        return [None if time is None else millis(time) for time in times]
+
+    def _headers(self, own: Any) -> Headers | None:
+        if not own:
+            return None
+        if not isinstance(own, Mapping) or not {*map(type, own), *map(type, own.values())} <= {str, type(None)}:
+            raise DataError(f"{self._by} gives headers that are not a MAP<STRING, STRING>")
+        return [(name, STRING_SCHEMA, value) for name, value in own.items()]
+
     def _topics(self) -> Column:
         topics = self._column(TOPIC)
         if not all(type(topic) is str and topic for topic in topics):
@@ -117,7 +129,3 @@ def _plain(column: Column) -> Column:
     if not (value_types(column) & _TEXTS.keys()):
         return column
     return [text(value) if (text := _TEXTS.get(type(value))) else value for value in column]
-
-
-def _headers(headers: Mapping[str, str | None] | None) -> Headers | None:
-    return [(name, STRING_SCHEMA, value) for name, value in headers.items()] if headers else None

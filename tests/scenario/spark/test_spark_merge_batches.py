@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,6 +64,21 @@ def test_unchanged_values_stay_in_the_table(recipe: LakeRecipe) -> None:
     texts = {row["id"]: (row["n"], row["text"]) for row in rows}
     assert texts == {0: (10, "long 0"), 1: (11, None), 2: (12, "other"), 3: (13, None)}
     assert all(row.keys() == {"id", "n", "text"} for row in rows)
+
+
+def test_a_write_that_was_killed_leaves_nothing(recipe: LakeRecipe, tmp_path: Path) -> None:
+    schema = "id int, n int, __deleted boolean"
+    batch = {"rows": [{"id": n, "n": n, "__deleted": False} for n in range(500)], "schema": schema}
+    with pytest.raises(AssertionError):
+        run_batches(recipe, _target(recipe), [batch, {**batch, "killed": str(tmp_path)}])
+    assert _staged_files(tmp_path)
+    (made,) = run_batches(recipe, _target(recipe), [batch])
+    assert sorted(row["id"] for row in made) == list(range(500))
+    assert _staged_files(tmp_path) == []
+
+
+def _staged_files(folder: Path) -> list[Path]:
+    return [*folder.glob("**/.headrace/*/*"), *folder.glob("**/*__headrace_*")]
 
 
 def _target(recipe: LakeRecipe, soft: bool = False) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
 from runtime.connectors.files.arrow_values import ArrowValues
 from runtime.connectors.spark import session_client
+from runtime.engine.driver.jvm import NO_NULL_CHECKS
 from runtime.engine.driver.session.record_query.evaluator import Evaluator
 from runtime.engine.driver.session.record_query.service import RecordQueries
 from runtime.engine.driver.session.server import SessionCaller
@@ -29,7 +30,8 @@ from runtime.transforms.spark_sql import spark
 from runtime.transforms.spark_sql.sql import SparkSql
 
 settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
-            "spark.sql.session.timeZone": "UTC", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+            "spark.sql.session.timeZone": "UTC",
+            "spark.driver.extraJavaOptions": f"-XX:TieredStopAtLevel=1 {NO_NULL_CHECKS}"}
 session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
 queries = RecordQueries(SharedSession(session.sparkContext), Path.cwd())
 os.environ[session_client.ROWS] = str(Path.cwd())
@@ -55,17 +57,19 @@ run_job = Evaluator._run_job
 Evaluator._run_job = lambda self, *args: (jobs.append(1), run_job(self, *args))[1]
 DDL = ("id BIGINT NOT NULL, name STRING, price DECIMAL(12, 3), at TIMESTAMP, local TIMESTAMP_NTZ, day DATE, "
        "ok BOOLEAN, raw BINARY, small TINYINT, ratio FLOAT, tags ARRAY<STRING>, m MAP<STRING, INT>, "
-       "inner STRUCT<a: INT, b: ARRAY<STRUCT<c: STRING, d: DECIMAL(5, 2)>>>, text STRING")
+       "inner STRUCT<a: INT, b: ARRAY<STRUCT<c: STRING, d: DECIMAL(5, 2)>>>, text STRING, "
+       "numbers ARRAY<BIGINT>, headrace_index STRING")
 start = dt.datetime(2026, 1, 1)
 def row(n):
     if n % 11 == 10:
-        return (n, *[None] * 13)
+        return (n, *[None] * 15)
     items = [(f"c{i}", Decimal(i).scaleb(-2)) for i in range(n % 3)]
     return (n, f"näme {n}" * (n % 3), Decimal(n * 7919 % 100_000).scaleb(-3),
             start + dt.timedelta(seconds=n, microseconds=n),
             start - dt.timedelta(days=n), dt.date(1969, 12, 31) + dt.timedelta(days=n), n % 2 == 0, bytes([n % 256]),
             n % 100 - 50, n / 3, [None if i == 1 else f"t{i}" for i in range(n % 4)], {"x": n, "y": None}, (n, items),
-            json.dumps({"a": n, "list": list(range(n % 3))}))
+            json.dumps({"a": n, "list": list(range(n % 3))}),
+            [None if i == 1 else i for i in range(n % 4)], f"x{n}")
 count = 500
 frame = session.createDataFrame([row(n) for n in range(count)], DDL)
 frame.createOrReplaceTempView("records")
@@ -97,6 +101,9 @@ COMPILED = (
     "FROM records",
     "SELECT inner.a + 1 AS a, get(inner.b, 0).c AS c, transform(tags, x -> concat(x, '!')) AS tags, "
     "map_keys(m) AS keys, struct(id, inner) AS both FROM records",
+    "SELECT id, transform(numbers, x -> x + 1) AS more, array_compact(numbers) AS compact, "
+    "aggregate(numbers, 0L, (a, x) -> a + coalesce(x, 0)) AS sum FROM records",
+    "SELECT upper(headrace_index) AS headrace_index FROM records WHERE id > 3",
     "SELECT id, pos, tag FROM records LATERAL VIEW OUTER posexplode(tags) e AS pos, tag",
     "SELECT id, b.c, b.d FROM records LATERAL VIEW explode(inner.b) e AS b WHERE b.d > 0",
     "SELECT id, explode(m) AS (k, v) FROM records",

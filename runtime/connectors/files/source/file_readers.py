@@ -23,7 +23,7 @@ from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
 from runtime.api.data.record import ErrantSourceRecord, SourceRecord
 from runtime.api.errors import DataError
-from runtime.connectors.files.arrow_values import UNFIT_ERRORS, ArrowValues, unfit
+from runtime.connectors.files.arrow_values import ArrowValues
 from runtime.connectors.files.folder_store import FileError, FolderStore, ListedFile
 from runtime.connectors.files.formats import FileFormat, compression_of, format_of
 from runtime.connectors.files.source.csv_rows import csv_rows
@@ -154,9 +154,9 @@ def _arrow_pieces(batch: Any, to_values: ArrowValues) -> Iterator[Piece]:
     """The values of a batch, and its rows with values that Connect does not have: halves it until those are alone."""
     try:
         yield to_values(batch)
-    except UNFIT_ERRORS as error:
+    except DataError as error:
         if len(batch) == 1:
-            yield UnreadableRows(1, unfit(batch, error))
+            yield UnreadableRows(1, str(error))
             return
         middle = len(batch) // 2
         yield from _arrow_pieces(batch.slice(0, middle), to_values)

@@ -45,10 +45,12 @@ class BatchOperations:
         """Write or stage the rows of a batch. The response has the seconds."""
         with self.alone(request["id"], has_gone):
             started = time.monotonic()
-            self._write_alone(request)
-            if request["staging"] and has_gone():  # the next task may have looked for staged batches before
-                self._staged(request).discard(request["id"])
-                raise TaskGoneError(f"The task of batch {request['id']} has ended")
+            try:
+                self._write_alone(request)
+            finally:
+                if request["staging"] and has_gone():  # the next task may have looked for staged batches before
+                    self._staged(request).discard(request["id"])
+                    raise TaskGoneError(f"The task of batch {request['id']} has ended")
             return {"seconds": round(time.monotonic() - started, 3)}
 
     def publish(self, request: Request, has_gone: HasGone) -> None:

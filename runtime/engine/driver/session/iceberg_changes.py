@@ -1,6 +1,7 @@
 """Batches of changes for an Iceberg table: each is staged as a table beside it, and published by a MERGE.
 
-    <table>__headrace_<connector>_<batch>     the changes, and the offsets of the batch among the table's properties
+    <table>__headrace_<connector>_<batch>     created empty, then the changes in one snapshot, among whose properties
+                                              are the offsets of the batch
     <table>                                   published: the changes are merged, then the table above is dropped
 
 Iceberg cannot publish a snapshot that deletes rows after others have written, hence a batch is written twice. A MERGE
@@ -27,7 +28,8 @@ from runtime.engine.driver.session.table_names import identifier, name_parts, qu
 
 _log = logging.getLogger(__name__)
 
-_BATCH, _RANGES, _MERGE = "headrace.batch", "headrace.offsets", "headrace.merge"
+_RANGES, _MERGE = "headrace.offsets", "headrace.merge"
+_PREFIXES = "org.apache.iceberg.io.SupportsPrefixOperations"
 _NO_NAMESPACE = ("NoSuchNamespaceException", "SCHEMA_NOT_FOUND")
 _ANY_SCHEMA = "write.spark.accept-any-schema"
 
@@ -43,15 +45,15 @@ class IcebergChanges(StagedBatches):
         self._prefix = name + self._mark
 
     def stage(self, batch: str, frame: Any, ranges: Ranges) -> None:
-        """Creating a table with rows is one commit."""
+        """The table exists before its files: those of a write that was killed would be in no table, and stay."""
         merge = Merge.of(self._target)
         assert merge is not None
         self.discard(batch)
-        properties = {_BATCH: batch, _RANGES: json.dumps(ranges), _MERGE: merge.text()}
-        writer = frame.writeTo(self._staged(batch)).using("iceberg")
-        for key, value in properties.items():
-            writer = writer.tableProperty(key, value)
-        writer.create()
+        staged = self._staged(batch)
+        self._session.sql(f"CREATE TABLE {staged} ({frame._jdf.schema().toDDL()}) USING iceberg")
+        properties = {_RANGES: json.dumps(ranges), _MERGE: merge.text()}
+        options = {f"snapshot-property.{key}": value for key, value in properties.items()}
+        frame.writeTo(staged).options(**options).append()
 
     def publish(self, batch: str) -> bool:
         properties = self._properties(batch)
@@ -93,8 +95,12 @@ class IcebergChanges(StagedBatches):
         writer.create()
 
     def discard(self, batch: str) -> None:
-        if loaded(self._session, self._staged(batch)) is not None:
-            self._session.sql(f"DROP TABLE IF EXISTS {self._staged(batch)} PURGE").collect()
+        table = loaded(self._session, self._staged(batch))
+        if table is None:
+            return
+        self._session.sql(f"DROP TABLE IF EXISTS {self._staged(batch)} PURGE").collect()
+        if self._session._jvm.py4j.reflection.TypeUtil.isInstanceOf(_PREFIXES, table.io()):
+            table.io().deletePrefix(f"{table.location()}/")  # also files that were not committed
 
     def batches(self) -> list[str]:
         check_catalog(self._session, self._target["table"])
@@ -113,8 +119,10 @@ class IcebergChanges(StagedBatches):
         return None if properties is None else json.loads(properties[_RANGES])
 
     def _properties(self, batch: str) -> Mapping[str, str] | None:
+        """Those of the batch; None if it is incomplete or not staged."""
         table = loaded(self._session, self._staged(batch))
-        return None if table is None else {key: str(table.properties()[key]) for key in (_RANGES, _MERGE)}
+        snapshot = None if table is None else table.currentSnapshot()
+        return None if snapshot is None else {key: str(snapshot.summary()[key]) for key in (_RANGES, _MERGE)}
 
     def _staged(self, batch: str) -> str:
         place = f"{self._namespace}." if self._namespace else ""

@@ -11,7 +11,9 @@ from runtime.engine.driver.session.queries import NotAQueryError
 from runtime.engine.driver.session.source.checkpoint import CheckpointError
 
 MAX_TEXT = 4000  # characters
-_DATA = "SQLSTATE: 22"  # the class of data exceptions in SQL
+_DATA = re.compile(r"SQLSTATE: (22|23505|54000|P0001)|\.PARSE_DATETIME_BY_NEW_PARSER\]")
+"""Of errors in a value: SQL's class of data exceptions, a map with equal keys, a collection that is too large,
+raise_error(), and a time that Spark's former parser would read in another way."""
 _TRACEBACK = "Traceback (most recent call last):"
 _MODULE = re.compile(r"^(\w+\.)+(?=\w+(:|$))")  # of a class
 _WRAPPERS = ("Job aborted", "Task failed while writing", "[TASK_WRITE_FAILED]", "Failed to execute")
@@ -58,7 +60,7 @@ def kind_of(error: BaseException) -> FailureKind:
         return error.kind
     if isinstance(error, AnalysisException | NotAQueryError | CheckpointError):
         return FailureKind.QUERY
-    if any(_DATA in text for text in (str(error), *_causes(error))):
+    if any(_DATA.search(text) for text in (str(error), *_causes(error))):
         return FailureKind.DATA
     return FailureKind.OTHER
 

@@ -90,13 +90,14 @@ class AnalysedQuery:
     def plan(self, leaf: Any) -> Any:
         """The plan whose results are the index and the computed columns. `leaf`: a plan with the columns of
         input_schema."""
-        own = dict(zip((*self.inputs, INDEX), items(leaf.output()), strict=True))
+        *given, index = items(leaf.output())
+        own = dict(zip(self.inputs, given, strict=True))
         literals = companion(self._session._jvm.org.apache.spark.sql.catalyst.expressions, "Literal")
         columns = [
             self._alias(own.get(str(known.name())) or literals.default(known.dataType()), known)
-            for known in (*self._columns.values(), self._index)
+            for known in self._columns.values()
         ]
-        return self._with_leaf(self._made(columns, leaf))
+        return self._with_leaf(self._made([*columns, self._alias(index, self._index)], leaf))
 
     def _with_leaf(self, leaf: Any) -> Any:
         """The plan with the index, over another leaf or (None) its own."""

@@ -38,7 +38,7 @@ def test_options_of_this_machine_are_not_sent_to_a_cluster(tmp_path: Path) -> No
     properties = spark_properties({}, "spark://master:7077", tmp_path, tmp_path)
     assert properties["spark.master"] == "spark://master:7077"
     assert not {"spark.driver.bindAddress", "spark.local.dir", "spark.python.daemon.module"} & properties.keys()
-    assert len(java_options({}, False, tmp_path, ())) == 1, "the log configuration"
+    assert len(java_options({}, False, tmp_path, ())) == 2, "the log configuration, and that of Arrow"
     assert not is_direct({}, local=False)
 
 

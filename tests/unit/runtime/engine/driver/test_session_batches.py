@@ -97,6 +97,19 @@ def test_a_batch_that_was_written_for_a_task_that_has_gone_is_discarded() -> Non
     assert staged.staged == ["0-a"]
 
 
+def test_what_a_cancelled_write_has_left_is_discarded() -> None:
+    staged = StagedInMemory()
+
+    def write(request: Any) -> None:
+        staged.stage(request["id"], None, {})
+        raise OSError("cancelled")
+
+    operations = BatchOperations(write, lambda request: staged)
+    with pytest.raises(TaskGoneError):
+        operations.write({"id": "0-a", "staging": "files"}, _has_gone)
+    assert staged.staged == []
+
+
 def test_a_task_that_has_gone_does_not_wait_for_other_requests() -> None:
     staged = StagedInMemory("0-a")
     operations = on(staged)

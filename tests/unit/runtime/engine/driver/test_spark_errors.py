@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from runtime.engine.driver.session.spark_errors import described
+import pytest
+
+from runtime.engine.driver.session.spark_errors import FailureKind, described, kind_of
 
 FAILED = "[STREAM_FAILED] Query [id = 1] terminated with exception: Failed when Python perform latestOffset: "
 TRACEBACK = """Traceback (most recent call last):
@@ -21,3 +23,17 @@ def test_an_error_of_python_is_shown_instead_of_its_traceback() -> None:
         assert described(Exception(text)) == f"{FAILED}TopicChangedError: Topic t1 has been deleted"
     called = f"An error occurred while calling o7.save.\n: Failed: {TRACEBACK}ValueError\n\tat org.apache.spark"
     assert described(Exception(called)) == "Failed: ValueError"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012", FailureKind.DATA),
+        ("[USER_RAISED_EXCEPTION] too small SQLSTATE: P0001", FailureKind.DATA),
+        ("[DUPLICATED_MAP_KEY] Duplicate map key 1 was found.\nIf you want ... SQLSTATE: 23505", FailureKind.DATA),
+        ("[INCONSISTENT_BEHAVIOR_CROSS_VERSION.PARSE_DATETIME_BY_NEW_PARSER] You may ...", FailureKind.DATA),
+        ("[DELTA_NOT_NULL_CONSTRAINT_VIOLATED] NOT NULL constraint SQLSTATE: 23502", FailureKind.OTHER),
+    ],
+)
+def test_errors_in_a_value_are_errors_of_its_record(text: str, kind: FailureKind) -> None:
+    assert kind_of(Exception(text)) is kind

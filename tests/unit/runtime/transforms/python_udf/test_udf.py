@@ -262,6 +262,24 @@ def test_only_the_record_at_fault_fails() -> None:
     assert len(user_functions.CALLS) < 20
 
 
+@pytest.mark.parametrize(("function", "column"), [("dated", "day"), ("unsigned", "numbers")])
+def test_a_value_that_connect_does_not_have_is_an_error_of_its_record(function: str, column: str) -> None:
+    letters: list[Failure] = []
+    errors = tolerance(SimpleNamespace(report=letters.append), tolerate_all=True)
+    chain = Chain([ChainStep(step(function))], errors, lambda record: (record, ""))
+    records = list(batch().records)
+    made = chain.run(records).records
+    errors.release(records)
+    assert [getattr(record, "source_offset", None) for record in made] == [{"at": n} for n in (0, 1, 3)]
+    assert [failure.record for failure in letters] == [records[2]]
+    assert f"Connect has no type for a value of column {column}: " in str(letters[0].error)
+
+
+def test_a_type_that_connect_does_not_have_is_an_error_of_the_function() -> None:
+    with pytest.raises(RefusedError, match="returns a column that Connect does not have: The keys of a map must be"):
+        derive("counted_by_struct")
+
+
 def test_frames_of_pandas_keep_large_numbers_within_values() -> None:
     """A null beside them would make floating-point numbers of them."""
     large = 2**53 + 1

@@ -152,6 +152,30 @@ def test_parts_of_the_record_are_replaced(session: Session) -> None:
     assert [record.value for record in made] == [{"id": n} for n in range(4)]
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "reason"),
+    [
+        ("timestamp", pa.array([dt.date(2026, 1, 1)] * 4), "a date as timestamp of the record"),
+        ("headers", pa.array([[("a", 1)]] * 4, pa.map_(pa.string(), pa.int64())), "headers that are not a MAP"),
+        ("headers", pa.array([{"a": 1}] * 4), "headers that are not a MAP"),
+        ("x", pa.array([4_000_000] * 4, pa.int32()).cast(pa.date32()), "no type for a value of column x"),
+    ],
+)
+def test_a_value_that_a_record_cannot_have_is_its_error(name: str, values: Any, reason: str, session: Session) -> None:
+    session.prepared = prepared(("id", "id"), (name, None), changes=False)
+    session.results = (pa.record_batch([pa.array(range(4)), values], names=["headrace_index", name]),)
+    with pytest.raises(DataError, match=reason):
+        derive(batch())
+
+
+def test_a_type_that_connect_does_not_have_is_an_error_of_the_query(session: Session) -> None:
+    months = pa.array([pa.MonthDayNano([1, 0, 0])] * 4)
+    session.prepared = prepared(("id", "id"), ("x", None), changes=False)
+    session.results = (pa.record_batch([pa.array(range(4)), months], names=["headrace_index", "x"]),)
+    with pytest.raises(RefusedError, match="sql gives a column that Connect does not have"):
+        derive(batch())
+
+
 def test_a_field_hides_a_column_of_its_name(session: Session) -> None:
     schema = struct_schema({"topic": STRING_SCHEMA, "value": INT64_SCHEMA})
     session.prepared = prepared(("topic", "topic"), ("value", None), inputs=("value",), changes=False)

@@ -48,7 +48,7 @@ FILES: Mapping[str, tuple[Callable[[], bytes], Sequence[Any], str]] = {
     "a.json": (json_lines, GOOD, "row 3: not valid JSON"),
     "a.csv": (csv_lines, CSV_GOOD, "row 3: [Ee]xpected 2 columns, got 3$"),
     "b.csv": (latin_lines, CSV_GOOD, "row 3: its bytes are not valid utf-8; see the option charset"),
-    "a.parquet": (parquet_rows, GOOD, "row 3: column n: .*18446744073709551615"),
+    "a.parquet": (parquet_rows, GOOD, "row 3: .* column n: .*18446744073709551615"),
 }
 
 
@@ -192,7 +192,7 @@ def test_a_large_unsigned_number_within_other_values_is_not_turned_negative(tmp_
     parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
     source = driver(tmp_path, 10)
     assert [(row["struct"]["n"], row["map"], row["list"]) for row in source.drain()] == [(3, {"k": 3}, [3])]
-    assert [error.split(": ")[2] for error in source.errors] == ["column map", "column struct"]
+    assert [error.split(": ")[2].split()[-1] for error in source.errors] == ["map", "struct"]
 
 
 def test_the_rest_of_a_damaged_block_of_avro_is_skipped(tmp_path: Path) -> None:
