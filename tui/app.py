@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -16,6 +17,7 @@ from textual.screen import Screen
 
 from tui import gc_tuning, hangup
 from tui.appearance.appearance import Appearance
+from tui.appearance.encoding import draw_similar_characters
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError
 from tui.screens.base.key_catching import CatchesKeys, ReportsKeys, without_effect
@@ -309,6 +311,7 @@ def _take(contents: ShownContents, choice: CopyChoice | None) -> None:
 
 def run(profile: Profile) -> int:
     """Runs the console until it is closed; returns the exit code."""
+    draw_similar_characters(sys.__stderr__)
     app = HeadraceApp(profile)
 
     async def run_until_signal() -> int | None:

@@ -100,6 +100,7 @@ class LoggersScreen(ListScreen[None]):
         yield KeyBar()
 
     def on_mount(self) -> None:
+        self.grid.empty = "reading the loggers…"
         self.draw()
         self.action_ask()
 
@@ -124,6 +125,7 @@ class LoggersScreen(ListScreen[None]):
         try:
             self.loggers = await self.connect.loggers()
         except HeadraceError as error:
+            self.grid.empty = ""
             self.report(error_line(error), "bad")
         else:
             self.grid.empty = "this worker lists no loggers; a sets the level of a logger by name"
@@ -135,7 +137,7 @@ class LoggersScreen(ListScreen[None]):
         if self.loggers and not shown:
             grid.empty = f"nothing matches /{visible(self.filter_text)}"
         grid.show(shown, self.cells, {"name": max((len(name) for name in shown), default=0)}, follow=True)
-        words = counted(len(self.loggers), "logger")
+        words = counted(len(self.loggers), "logger") if self.loggers else ""
         words = f"{len(shown):,} of {words} by /{visible(self.filter_text)}" if self.filter_text else words
         self.head(f"loggers of {visible(self.label)}", words)
 
