@@ -29,7 +29,7 @@ def test_key_recorded_from_apache() -> None:
 
 @pytest.mark.parametrize("write", [compact, dumps])
 def test_many_small_values_take_little_memory(write: Callable[[object], bytes]) -> None:
-    """The offsets of a connector, and the records of a batch, are held together; orjson's own objects take 4 kB each."""
+    """Offsets of a connector and records of a batch are held together; an object of orjson takes 4 kB."""
     tracemalloc.start()
     values = [write({"position": n}) for n in range(1_000)]
     taken, _ = tracemalloc.get_traced_memory()
