@@ -11,13 +11,13 @@ from typing import Any
 import orjson
 
 from runtime.api.errors import DataError
-from runtime.api.java_compat.jackson import jackson_bytes
+from runtime.api.java_compat.jackson import compact_copy, jackson_bytes
 
 
 def compact(value: object) -> bytes:
     """Compact UTF-8 JSON, as Connect's own converter writes it. DataError if it cannot."""
     try:
-        return jackson_bytes(orjson.dumps(value, _base64))
+        return compact_copy(jackson_bytes(orjson.dumps(value, _base64)))
     except TypeError:  # integers beyond 64 bits, keys that are not strings, lone surrogates
         return json.dumps(value, separators=(",", ":"), default=_base64).encode()
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from runtime.api.java_compat.jackson import compact_copy
 from runtime.kafka.formats import compact
 from runtime.offsets_tool.errors import BadInput
 
@@ -101,11 +102,6 @@ def canonical(value: Any) -> bytes:
         return compact_copy(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
     except TypeError:
         return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
-
-
-def compact_copy(data: bytes) -> bytes:
-    """A copy of bytes from orjson, whose own objects hold a kilobyte or more."""
-    return bytes(memoryview(data))
 
 
 def _schemas(properties: Mapping[str, str], which: str) -> bool:

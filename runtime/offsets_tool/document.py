@@ -12,10 +12,11 @@ from typing import Any, NoReturn
 
 import orjson
 
+from runtime.api.java_compat.jackson import compact_copy
 from runtime.herder.errors import BadRequest
 from runtime.herder.offsets.offset_values import MAX_DEPTH, check_values
 from runtime.kafka.formats import compact
-from runtime.offsets_tool.codec import canonical, compact_copy
+from runtime.offsets_tool.codec import canonical
 from runtime.offsets_tool.collection import Offsets
 from runtime.offsets_tool.errors import BadInput
 

@@ -14,7 +14,7 @@ import orjson
 
 from runtime.api.data.java_text import map_order
 from runtime.api.errors import DataError
-from runtime.api.java_compat.jackson import jackson_bytes
+from runtime.api.java_compat.jackson import compact_copy, jackson_bytes
 from runtime.converters.json.scalars import number, quoted, scalar, unsupported
 
 _MAX_DEPTH = 1000  # levels of nested arrays and objects, as in Jackson
@@ -89,7 +89,7 @@ def dumps(value: Any) -> bytes:
         text = orjson.dumps(value)
     except TypeError:  # a value that orjson cannot write, or nested too deeply for it
         return written(value)
-    return jackson_bytes(text)
+    return compact_copy(jackson_bytes(text))  # thousands of values wait together to be sent
 
 
 def plain(value: Any) -> Any:

@@ -207,7 +207,8 @@ def _value(translate: Translate, key: str, value: str) -> dict[str, Any]:
 
 
 def _settle_idempotence(settings: dict[str, Any], explicit: bool) -> None:
-    """As in Java: weaker acks or too many requests in flight disable idempotence, unless it is enabled explicitly."""
+    """As in Java: weaker acks, too many requests in flight or no retries disable idempotence, unless it is enabled
+    explicitly."""
     weak = str(settings["acks"]) not in ("all", "-1") or int(settings.get("max.in.flight", 5)) > 5
-    if weak and not explicit:
+    if (weak or settings.get("retries") == 0) and not explicit:
         settings["enable.idempotence"] = False

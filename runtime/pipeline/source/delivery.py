@@ -73,6 +73,8 @@ class TopicCreator:
         except KafkaException as e:
             error: KafkaError = e.args[0]
             return error
+        except ValueError as e:  # the client refuses the number of partitions or replicas
+            raise ConnectError(f"Unable to create topic(s) '{topic}': {e}") from None
         _log.info("Created topic %s with the settings of group %s: %s", topic, group.name, group)
         return None
 

@@ -93,6 +93,7 @@ def test_sources_create_topics_with_the_settings_of_their_groups(
         ({f"{T}default.partitions": "2"}, ("FAILED", []), f"{T}default.replication.factor"),
         ({**DEFAULT, f"{T}default.replication.factor": "0"}, ("FAILED", []), "Invalid value 0"),
         ({**DEFAULT, f"{T}default.replication.factor": "9"}, ("RUNNING", ["FAILED"]), "Unable to create topic(s)"),
+        ({**DEFAULT, f"{T}default.partitions": "100001"}, ("RUNNING", ["FAILED"]), "Unable to create topic(s)"),
         ({**DEFAULT, f"{T}default.cleanup.policy": "moon"}, ("RUNNING", ["FAILED"]), "cleanup.policy"),
     ],
 )

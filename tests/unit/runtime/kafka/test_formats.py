@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.api.errors import DataError
+from runtime.converters.json.text import dumps
 from runtime.kafka.formats import canonical, compact, java_copied, java_ordered, offset_key
 
 JSON = st.recursive(
@@ -22,6 +25,16 @@ JSON = st.recursive(
 def test_key_recorded_from_apache() -> None:
     """The partition was given as x, n, a."""
     assert offset_key("c", {"x": "ü", "n": 1, "a": None}) == '["c",{"a":null,"x":"ü","n":1}]'.encode()
+
+
+@pytest.mark.parametrize("write", [compact, dumps])
+def test_many_small_values_take_little_memory(write: Callable[[object], bytes]) -> None:
+    """Offsets of a connector and records of a batch are held together; an object of orjson takes 4 kB."""
+    tracemalloc.start()
+    values = [write({"position": n}) for n in range(1_000)]
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert taken < 200 * len(values)
 
 
 def test_null_partition_and_value_recorded_from_apache() -> None:

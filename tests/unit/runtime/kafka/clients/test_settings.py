@@ -54,8 +54,11 @@ def test_connector_client_takes_prefixed_properties_then_overrides() -> None:
     assert settings["enable.idempotence"] is True
 
 
-def test_weaker_acks_disable_idempotence() -> None:
-    settings = client_config(WORKER, "producer", {"producer.override.acks": "1"}).settings
+@pytest.mark.parametrize(
+    ("key", "value"), [("acks", "1"), ("max.in.flight.requests.per.connection", "6"), ("retries", "0")]
+)
+def test_settings_without_idempotence_disable_it(key: str, value: str) -> None:
+    settings = client_config(WORKER, "producer", {f"producer.override.{key}": value}).settings
     assert settings["enable.idempotence"] is False
     Producer(settings)
 
