@@ -399,7 +399,7 @@ class OffsetsPane(Pane):
         self.editor.read_only = False
         self.remove_class("-editing")
         self.loaded(plan.name, done.after, {})
-        self.set_banner(*wording.verdict(plan.name, done))
+        self.set_banner(*wording.verdict(plan, done))
         if self.display and self.parent is not None:
             self.reading.table.focus()
 
