@@ -84,11 +84,12 @@ def _key(name: str) -> dict[str, Any]:
 
 
 async def shown(seen: Console, screen: Screen[Any]) -> None:
-    """Shows the screen, checks it and closes it."""
+    """Shows the screen, checks it, presses a key that is not bound, and closes it."""
     seen.app.push_screen(screen)
     await seen.until(lambda: seen.app.screen is screen)
     await seen.pilot.pause()
     harmless(seen)
+    await seen.press("ctrl+g")
     await seen.until(lambda: seen.app.screen is screen)
     screen.dismiss(None)
     await seen.until(lambda: seen.app.screen is seen.home)

@@ -13,6 +13,7 @@ from tui.cluster.snapshot import LinkState, Snapshot
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, error_line
 from tui.model import Connector
+from tui.screens.base.key_catching import ReportsKeys
 from tui.screens.home.keys import BROAD
 from tui.screens.listing.connector_list import ConnectorList
 from tui.screens.listing.filtering import misunderstood
@@ -42,7 +43,7 @@ class StatusText(NamedTuple):
     subject: str = ""
 
 
-class HomeBase(Screen[None]):
+class HomeBase(Screen[None], ReportsKeys):
     """The base of the main screen. Does not know the collaborators that use it: `screen.Home` creates them."""
 
     operations: Operations
