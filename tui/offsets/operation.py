@@ -115,7 +115,7 @@ class OffsetOperation:
         return await self.alter(before)
 
     async def stop(self) -> None:
-        """Stops the connector. If someone else has stopped it since the plan was made, it remains STOPPED afterwards."""
+        """Stops the connector. If someone else has stopped it since the plan was made, it remains STOPPED."""
         if (await self.status()).state == "STOPPED":
             self.report("someone else has stopped the connector: it remains STOPPED")
             self.use(self.plan._replace(state="STOPPED", ran=True))

@@ -15,6 +15,7 @@ from tui.config import draft
 from tui.config.secrets import is_secret
 from tui.contexts.profiles import Profile
 from tui.formatting import format_duration
+from tui.screens.base.copy_menu import CopyMenu
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.navigation import ConnectorCreated, OpenCluster
 from tui.screens.offsets.pane import READING
@@ -130,6 +131,15 @@ async def test_an_unknown_value_of_the_filter_is_an_error() -> None:
         await seen.sees("state:runing: runing is not a state", "choose from failed, unassigned", "esc shows all")
 
 
+async def test_a_note_about_the_filter_is_gone_once_it_no_longer_applies() -> None:
+    async with detached_console(connector("one", topics="t")) as seen:
+        seen.home.filter_by("topic:u")
+        assert seen.home.status.text == "topic:u: no connector has the topic u" and seen.home.status.kind == "info"
+        update(seen, connector("one", topics="u"))
+        seen.home.filter_by("topic:u")
+        assert seen.home.status.text == ""
+
+
 async def test_themes_and_palette() -> None:
     async with detached_console() as seen:
         await seen.press("colon", *"theme light", "enter")
@@ -220,6 +230,8 @@ async def test_the_editor_opens_with_offsets_that_are_not_old_and_says_when_it_i
         await seen.press("4")
         await seen.sees(BEING_APPLIED)
         assert "edit offsets" not in seen.text and "834" not in pane.editor.text
+        await seen.press("ctrl+y")
+        assert isinstance(seen.app.screen, CopyMenu)
 
 
 async def test_offsets_that_cannot_be_read_open_the_editor_with_old_ones_only_where_it_was_asked_for() -> None:
