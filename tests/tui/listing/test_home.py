@@ -20,7 +20,7 @@ from tui.screens.base.dialog import Dialog
 from tui.screens.base.navigation import ConnectorCreated, OpenCluster
 from tui.screens.offsets.pane import READING
 from tui.script.completing import complete, hint
-from tui.widgets.bars import TitleBar
+from tui.widgets.bars import StatusBar, TitleBar
 from tui.widgets.columns import Column, arrange
 from tui.widgets.jsontext import BEING_APPLIED
 from tui.widgets.text import fit, visible
@@ -108,8 +108,15 @@ async def test_a_key_that_has_no_effect_says_why() -> None:
         await seen.sees("t trace: nothing of this connector has failed")
         await seen.press("slash", *"nothing", "enter", "s")
         await seen.sees("s stop: no connector is selected")
-        await seen.press("L", "s")
-        await seen.sees("loggers of", "s has no function here")
+        seen.home.report("an error", "bad")
+        await seen.press("z")
+        await seen.sees("an error")
+        seen.home.report("")
+        await seen.press("L")
+        await seen.sees("loggers of", "cannot reach")
+        seen.app.screen.query_one(StatusBar).report("")
+        await seen.press("s")
+        await seen.sees("s has no function here")
 
 
 async def test_a_configured_key_that_has_no_effect_says_why() -> None:

@@ -7,6 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 from textual import events
 from textual.screen import Screen
 
+from tui.widgets.bars import StatusBar
+
 
 @runtime_checkable
 class CatchesKeys(Protocol):
@@ -33,9 +35,11 @@ class ExplainsKeys(Protocol):
 
 
 def without_effect(screen: Screen[Any], event: events.Key) -> str:
-    """A note that a key has no effect, with the reason; empty if the key has one, or only moves."""
+    """A note that a key has no effect, with the reason; empty if the key has one or only moves, or a new error is
+    shown."""
     is_command = event.is_printable or event.key.startswith("ctrl+")
-    if not is_command or event.key in screen.active_bindings:
+    has_error = any(bar.shows_new_error for bar in screen.query(StatusBar))
+    if not is_command or has_error or event.key in screen.active_bindings:
         return ""
     for node, bindings in screen._modal_binding_chain:  # with the configured keys
         for binding in bindings.key_to_bindings.get(event.key, ()):

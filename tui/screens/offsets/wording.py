@@ -120,7 +120,7 @@ def verdict(plan: OffsetPlan, done: OffsetsApplied) -> tuple[Content, str]:
     definite = done.verdict.certainty is Certainty.DEFINITE
     style = "$success" if definite and not done.differing else "$warning"
     head = "✓ definite success" if definite else "! possible success"
-    if done.differing:
+    if definite and done.differing:
         head = "! not as requested"
     parts: list[Part] = [(head, f"bold {style}"), (f"  {visible(plan.name)}", "bold")]
     # The rest may be below the end of a small banner.
