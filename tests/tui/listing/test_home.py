@@ -117,6 +117,8 @@ async def test_a_key_that_has_no_effect_says_why() -> None:
         seen.app.screen.query_one(StatusBar).report("")
         await seen.press("s")
         await seen.sees("s has no function here")
+        await seen.press("escape", "C", "ctrl+g")
+        await seen.sees("clusters", "^g has no function here")
 
 
 async def test_a_configured_key_that_has_no_effect_says_why() -> None:

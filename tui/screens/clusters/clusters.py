@@ -22,7 +22,7 @@ from tui.screens.base.list_screen import ListScreen, closing
 from tui.screens.clusters.worker_rows import in_glyphs
 from tui.scrubbing import without_user
 from tui.widgets import states
-from tui.widgets.bars import Bar, KeyBar
+from tui.widgets.bars import Bar, KeyBar, StatusBar
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.text import visible
@@ -87,6 +87,7 @@ class ClustersScreen(ListScreen[Profile | None]):
         yield Bar(id="counters")
         yield Grid(COLUMNS, sortable=True)
         yield Static(id="explanation", markup=False)
+        yield StatusBar()
         yield KeyBar()
 
     def on_mount(self) -> None:

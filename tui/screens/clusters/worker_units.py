@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from tui.formatting import counted
 from tui.screens.base.list_screen import ListScreen, closing
 from tui.screens.clusters.worker_rows import MOVING, UNIT_COLUMNS, Unit, unit_cells
-from tui.widgets.bars import Bar, KeyBar
+from tui.widgets.bars import Bar, KeyBar, StatusBar
 from tui.widgets.grid import Grid
 from tui.widgets.text import visible
 
@@ -34,6 +34,7 @@ class WorkerUnitsScreen(ListScreen[str | None]):
     def compose(self) -> ComposeResult:
         yield Bar(id="title")
         yield Grid(UNIT_COLUMNS, sortable=True)
+        yield StatusBar()
         yield KeyBar()
 
     def on_mount(self) -> None:
