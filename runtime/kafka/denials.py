@@ -76,7 +76,7 @@ def with_topic(error: KafkaError, topic: str | None) -> KafkaError:
         case "INVALID_TIMESTAMP":
             refusal = (
                 f"message.timestamp.before.max.ms or message.timestamp.after.max.ms of topic {topic} does not allow "
-                "the timestamp"
+                "the timestamp. Compare the clocks of this machine and of the brokers"
             )
         case "_MSG_TIMED_OUT":
             refusal = (
