@@ -78,7 +78,7 @@ def test_a_write_that_was_killed_leaves_nothing(recipe: LakeRecipe, tmp_path: Pa
 
 
 def _staged_files(folder: Path) -> list[Path]:
-    return [*folder.glob("**/.headrace/*/*"), *folder.glob("**/*__headrace_*")]
+    return [*folder.glob("**/.headrace/*/*"), *folder.glob("**/*__headrace_*/**/*.parquet")]
 
 
 def _target(recipe: LakeRecipe, soft: bool = False) -> dict[str, Any]:

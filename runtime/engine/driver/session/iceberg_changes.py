@@ -98,9 +98,18 @@ class IcebergChanges(StagedBatches):
         table = loaded(self._session, self._staged(batch))
         if table is None:
             return
+        if table.currentSnapshot() is None:
+            self._delete_uncommitted(table, batch)
         self._session.sql(f"DROP TABLE IF EXISTS {self._staged(batch)} PURGE").collect()
-        if self._session._jvm.py4j.reflection.TypeUtil.isInstanceOf(_PREFIXES, table.io()):
-            table.io().deletePrefix(f"{table.location()}/")  # also files that were not committed
+
+    def _delete_uncommitted(self, table: Any, batch: str) -> None:
+        """The files of a write that was killed, which belong to no snapshot and so are not dropped with the table."""
+        place, files = str(table.location()), table.io()
+        if self._prefix + batch in place and self._session._jvm.py4j.reflection.TypeUtil.isInstanceOf(_PREFIXES, files):
+            try:
+                files.deletePrefix(f"{place}/data/")
+            except spark_errors() as error:  # such as a store that does not allow lists
+                _log.warning("Files of a write that was killed may remain in %s: %s", place, described(error))
 
     def batches(self) -> list[str]:
         check_catalog(self._session, self._target["table"])
