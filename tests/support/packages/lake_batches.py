@@ -66,7 +66,7 @@ def _killing(jvm: int, folder: str, last: int) -> Callable[[int], str]:
 
     def kill(number: int) -> str:
         if number == last:
-            wait_until(lambda: any(Path(folder).glob("**/*0-1*/**/*.parquet")), 60, "a file with rows")
+            wait_until(lambda: any(Path(folder).glob("**/*0-1*/**/*.parquet")), 10, "a file with rows")
             os.kill(jvm, signal.SIGKILL)
         return "x" * 1000  # more than the process of Python keeps
 

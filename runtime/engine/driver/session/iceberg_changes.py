@@ -20,6 +20,7 @@ from hashlib import sha256
 from typing import Any
 
 from runtime.engine.driver.session.catalogs import check_catalog, loaded
+from runtime.engine.driver.session.iceberg_tables import create_table
 from runtime.engine.driver.session.merge import Merge
 from runtime.engine.driver.session.merge_turns import in_turn
 from runtime.engine.driver.session.spark_errors import described, spark_errors
@@ -50,7 +51,7 @@ class IcebergChanges(StagedBatches):
         assert merge is not None
         self.discard(batch)
         staged = self._staged(batch)
-        self._session.sql(f"CREATE TABLE {staged} ({frame._jdf.schema().toDDL()}) USING iceberg")
+        create_table(self._session, staged, frame)
         properties = {_RANGES: json.dumps(ranges), _MERGE: merge.text()}
         options = {f"snapshot-property.{key}": value for key, value in properties.items()}
         frame.writeTo(staged).options(**options).append()
@@ -77,7 +78,7 @@ class IcebergChanges(StagedBatches):
         """Create the table, or change its columns to those of the rows."""
         table = loaded(self._session, self._table)
         if table is None:
-            self._create(rows)
+            create_table(self._session, self._table, rows, self._target["partition_by"])
             return
         if str(table.properties().get(_ANY_SCHEMA)).lower() == "true":  # Spark does not resolve columns then
             _log.warning("The property %s of %s is removed: Spark cannot merge with it", _ANY_SCHEMA, self._table)
@@ -85,14 +86,6 @@ class IcebergChanges(StagedBatches):
         if "mergeSchema" in self._target["options"]:
             schema = self._session._jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(rows._jdf.schema())
             table.updateSchema().unionByNameWith(schema).commit()  # nothing if all columns exist
-
-    def _create(self, rows: Any) -> None:
-        from pyspark.sql.functions import col
-
-        writer = rows.writeTo(self._table).using("iceberg")
-        if columns := [col(quoted(name)) for name in self._target["partition_by"]]:
-            writer = writer.partitionedBy(*columns)
-        writer.create()
 
     def discard(self, batch: str) -> None:
         table = loaded(self._session, self._staged(batch))
