@@ -273,9 +273,10 @@ class HeadraceApp(App[int]):
         entry.run()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """^Y in a text field or an editor is for the text."""
-        is_typing = self.focused is not None and self.focused.check_consume_key("a", "a")
-        return action != "copy_menu" or not is_typing
+        """^Y in a text field or an editor is for the text, unless this cannot be edited now."""
+        focused = self.focused
+        is_typing = focused is not None and focused.check_consume_key("a", "a")
+        return action != "copy_menu" or not is_typing or getattr(focused, "read_only", False)
 
     def action_copy_menu(self) -> None:
         """Copies a part of the current screen, or writes it to a file."""

@@ -50,26 +50,41 @@ def state_of(connector: Connector) -> str:
     return connector.state if connector.state in STATES else "RUNNING"
 
 
-def text(document: BackupDocument) -> str:
-    """The document as JSON, with a line for each configuration key and each offset."""
-    head = {"headrace_backup": FORMAT, "taken": document.taken, "cluster": dict(document.cluster)}
-    parts = [f"  {compact(key)}: {compact(value)}" for key, value in head.items()]
-    connectors = ",\n".join(_connector(connector) for _, connector in sorted(document.connectors.items()))
-    parts.append(f'  "connectors": {{\n{connectors}\n  }}' if connectors else '  "connectors": {}')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+def value(document: BackupDocument) -> Json:
+    connectors = {name: _connector(connector) for name, connector in sorted(document.connectors.items())}
+    cluster = dict(document.cluster)
+    return {"headrace_backup": FORMAT, "taken": document.taken, "cluster": cluster, "connectors": connectors}
 
 
-def _connector(connector: SavedConnector) -> str:
-    config = ",\n".join(f"        {compact(key)}: {compact(value)}" for key, value in sorted(connector.config.items()))
-    lines = [
-        f'      "type": {compact(connector.type)}',
-        f'      "state": {compact(connector.state)}',
-        f'      "config": {{\n{config}\n      }}',
-    ]
+def _connector(connector: SavedConnector) -> Json:
+    config = dict(sorted(connector.config.items()))
+    saved: Json = {"type": connector.type, "state": connector.state, "config": config}
     if connector.offsets is not None:
-        offsets = ",\n".join(f"        {compact(entry.entry())}" for entry in connector.offsets)
-        lines.append(f'      "offsets": [\n{offsets}\n      ]' if offsets else '      "offsets": []')
-    return f"    {compact(connector.name)}: {{\n" + ",\n".join(lines) + "\n    }"
+        saved["offsets"] = [entry.entry() for entry in connector.offsets]
+    return saved
+
+
+def text(value: Json) -> str:
+    """The value of a document as JSON, with a line for each configuration key and each offset."""
+    connectors = {name: _connector_text(connector) for name, connector in value["connectors"].items()}
+    return _object(_rendered(value) | {"connectors": _object(connectors, "  ")}, "") + "\n"
+
+
+def _connector_text(connector: Json) -> str:
+    parts = _rendered(connector) | {"config": _object(_rendered(connector["config"]), "      ")}
+    if connector.get("offsets"):
+        offsets = ",\n        ".join(map(compact, connector["offsets"]))
+        parts["offsets"] = f"[\n        {offsets}\n      ]"
+    return _object(parts, "    ")
+
+
+def _rendered(value: Mapping[str, Json]) -> dict[str, str]:
+    return {key: compact(part) for key, part in value.items()}
+
+
+def _object(rendered: Mapping[str, str], indent: str) -> str:
+    lines = f",\n{indent}  ".join(f"{compact(key)}: {part}" for key, part in rendered.items())
+    return f"{{\n{indent}  {lines}\n{indent}}}" if lines else "{}"
 
 
 def parse(content: str, where: str) -> BackupDocument:

@@ -94,7 +94,6 @@ class OffsetOperation:
         self.retry = Retry(connect.sleep, report, clock)
         self.replan: Replan | None = None
         self.stopped = False  # by this operation, or by the interrupted one that it continues
-        self.stopped_elsewhere = False  # by someone else since the plan was made, so that it is not resumed
 
     async def run(self) -> OffsetsApplied:
         """Stops the connector if needed, then changes its offsets. Raises OffsetsNotApplied."""
@@ -109,18 +108,19 @@ class OffsetOperation:
         """Changes the offsets of a connector that is stopped. Raises OffsetsNotApplied."""
         try:
             before = await self.checked_offsets()
-            if self.replan is not None and self.stopped and not await self.replanned(self.replan):
+            if self.replan is not None and self.plan.may_have_advanced and not await self.replanned(self.replan):
                 return await self.unneeded(before)
         except HeadraceError as error:
             raise await self.rolled_back(error) from error
         return await self.alter(before)
 
     async def stop(self) -> None:
-        self.note(ChangeStep.STOPPING)
-        self.stopped_elsewhere = (await self.status()).state == "STOPPED"
-        if self.stopped_elsewhere:
+        """Stops the connector. If someone else has stopped it since the plan was made, it remains STOPPED."""
+        if (await self.status()).state == "STOPPED":
             self.report("someone else has stopped the connector: it remains STOPPED")
-        else:
+            self.use(self.plan._replace(state="STOPPED", ran=True))
+        self.note(ChangeStep.STOPPING)
+        if self.plan.must_stop:
             await self.send_stop()
         deadline = self.clock() + STOP_TIMEOUT
         while not (seen := await self.status()).is_in("STOPPED"):
@@ -148,8 +148,7 @@ class OffsetOperation:
         now = await self.read()
         if self.plan.base is None:
             return now
-        ran = self.plan.ran or self.plan.must_stop
-        if changed_meanwhile := conflicts(self.plan.base, now, self.plan.changes, ran=ran):
+        if changed_meanwhile := conflicts(self.plan.base, now, self.plan.changes, ran=self.plan.may_have_advanced):
             raise OffsetsNotApplied(
                 f"someone else changed {_listed(changed_meanwhile)} in the meantime",
                 code=4,
@@ -163,15 +162,19 @@ class OffsetOperation:
         self.report("computing the target offsets again")
         changes = await self.retry.call(replan)
         self.planned = self.plan.changes
-        self.plan = self.plan._replace(changes=changes)
-        self.pending = replace(self.pending, plan=self.plan)
+        self.use(self.plan._replace(changes=changes))
         return bool(changes)
 
+    def use(self, plan: OffsetPlan) -> None:
+        self.plan = plan
+        self.pending = replace(self.pending, plan=plan)
+
     async def unneeded(self, before: tuple[Offset, ...]) -> OffsetsApplied:
-        await self.restore_state()
+        if self.stopped:
+            await self.restore_state()
         self.lock.drop()
         verdict = Verdict(Certainty.DEFINITE, "nothing to change: the connector has reached these offsets by itself")
-        return OffsetsApplied(verdict, before, before, (), left_stopped=False)
+        return OffsetsApplied(self.plan, verdict, before, before, (), left_stopped=False)
 
     async def alter(self, before: tuple[Offset, ...]) -> OffsetsApplied:
         """Sends the change; from here on it may have taken effect."""
@@ -223,9 +226,9 @@ class OffsetOperation:
         if self.plan.action is PlanAction.DELETE:
             unkept = self.kept(lambda: self.change_store.histories.add(self.pending)) or unkept
             self.lock.drop()
-            return OffsetsApplied(verdict, before, (), (), left_stopped=False, trouble=unkept)
+            return OffsetsApplied(self.plan, verdict, before, (), (), left_stopped=False, trouble=unkept)
         after, differs, trouble = before, tuple[OffsetChange, ...](), ""
-        left_stopped = self.stopped or self.stopped_elsewhere
+        left_stopped = self.stopped
         try:
             self.report("reading the offsets back")
             after = await self.read_back()
@@ -239,7 +242,7 @@ class OffsetOperation:
             trouble = f"the offsets were changed, but a later step failed: {error.message}"
         trouble = "; ".join(filter(None, (trouble, unkept)))
         moved = _moved(self.planned, made_from(self.plan.changes, before))
-        return OffsetsApplied(verdict, before, after, differs, left_stopped, trouble, moved)
+        return OffsetsApplied(self.plan, verdict, before, after, differs, left_stopped, trouble, moved)
 
     def kept(self, write: Callable[[], None]) -> str:
         """Writes a file of a change that has taken effect. A file that cannot be written, as on a full disk, does not

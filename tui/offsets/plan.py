@@ -40,6 +40,11 @@ class OffsetPlan(NamedTuple):
         return self.state != "STOPPED"
 
     @property
+    def may_have_advanced(self) -> bool:
+        """Whether the connector may have committed other offsets than `base` by itself."""
+        return self.ran or self.must_stop
+
+    @property
     def restoring_verb(self) -> str:
         """The verb that restores the state; empty for a connector that was STOPPED before."""
         return {"STOPPED": "", "PAUSED": "pause"}.get(self.state, "resume")
@@ -68,21 +73,25 @@ class OffsetPlan(NamedTuple):
 
 
 class OffsetsApplied(NamedTuple):
-    """The server applied the change. `after` are the offsets read back, `differing` the changes they do not show."""
+    """The server applied the change. `after` are the offsets read back, `differing` the changes they do not show.
 
+    `plan` is the plan that was carried out: with changes computed again, and STOPPED if someone else stopped the
+    connector in the meantime."""
+
+    plan: OffsetPlan
     verdict: Verdict
     before: tuple[Offset, ...]
     after: tuple[Offset, ...]
     differing: tuple[OffsetChange, ...]
-    left_stopped: bool  # stopped for the change, or by someone else meanwhile, and not resumed: see the verdict
+    left_stopped: bool  # by the change, and not resumed: see the verdict
     trouble: str = ""  # a failure after the change itself was applied
     moved: tuple[OffsetChange, ...] = ()  # changes applied from other offsets than planned
 
-    def problems(self, plan: OffsetPlan) -> list[str]:
+    def problems(self) -> list[str]:
         """What failed after the server had confirmed the change."""
         if not self.differing:
             return [self.trouble] if self.trouble else []
-        count = f"{len(self.differing)} of {len(plan.changes)}"
+        count = f"{len(self.differing)} of {len(self.plan.changes)}"
         return [*filter(None, [self.trouble]), f"after reading back, {count} offsets differ from the request"]
 
 

@@ -23,7 +23,6 @@ from tui.script.grammar import parse
 from tui.script.output import plain, render
 
 _WIDTHS = (8, 10, 32, 0)
-_EACH = {"json": "jsonl"}  # single items are printed on one line each
 
 
 class ScriptLine(NamedTuple):
@@ -58,7 +57,7 @@ class Printer:
             print(plain(error.output), flush=True)
         elif form in ("json", "jsonl", "yaml"):
             parts = {"name": error.subject, "error": error.message, "advice": error.advice}
-            print(render(Result({key: text for key, text in parts.items() if text}), form), end="", flush=True)
+            print(_one(Result({key: text for key, text in parts.items() if text}), form), end="", flush=True)
         self.codes.append(error.exit_code)
 
     def result(self, result: Result, form: str | None, where: str = "") -> None:
@@ -78,7 +77,7 @@ class Printer:
             text = "  ".join(f"{plain(cut(cell)):<{width}}" for cell, width in zip(row, _WIDTHS, strict=False))
             sys.stdout.write(text.rstrip() + "\n")
         else:
-            sys.stdout.write(render(Result(item, names=(str(item.get("connector", "")),)), _EACH.get(form, form)))
+            sys.stdout.write(_one(Result(item, names=(str(item.get("connector", "")),)), form))
         sys.stdout.flush()
 
     def _outcomes(self, result: Result, printed: bool, where: str) -> None:
@@ -107,6 +106,13 @@ class Printer:
     def exit_code(self) -> int:
         """The common exit code of all results and errors."""
         return common_code(self.codes)
+
+
+def _one(result: Result, form: str) -> str:
+    """An item of a stream, or the error that may end the stream: in JSON one line, in YAML one document."""
+    if form == "yaml":
+        return "---\n" + render(result, form)
+    return render(result, "jsonl" if form == "json" else form)
 
 
 def _fitting(result: Result) -> Result:

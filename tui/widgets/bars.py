@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
@@ -22,6 +24,7 @@ from tui.widgets.text import fit, visible
 
 EMPTY = Content("")
 MAX_STATUS_LINES = 4
+UNREAD = 10.0  # seconds in which an error is not replaced by a note about a key without effect
 SHORT_LINK = 20  # cells of the connection state, to which a reason is cut before the name of the context
 FOLDING_LOSS = 8  # cells of a line that folding between words leaves empty, on average
 
@@ -205,6 +208,13 @@ class StatusBar(Bar):
         "busy": "$accent",
     }
 
+    error_at = -math.inf  # when the last error was reported, on the monotonic clock, if it is still shown
+
+    @property
+    def shows_new_error(self) -> bool:
+        """Whether the message is an error that may not have been read yet."""
+        return time.monotonic() - self.error_at < UNREAD
+
     @property
     def room(self) -> int:
         """The cells of the longest message that is not cut."""
@@ -213,6 +223,7 @@ class StatusBar(Bar):
     def report(self, text: str, kind: str = "info") -> None:
         """Shows a message of one of the kinds in INKS. If it is too long, its middle is left out: the advice is at its
         end."""
+        self.error_at = time.monotonic() if kind == "bad" else -math.inf
         glyph = {"good": "✓ ", "warn": "! ", "bad": "✗ ", "busy": "… "}.get(kind, "")
         shown = visible(text)
         if self.content_size.width and cell_len(shown) > self.room:

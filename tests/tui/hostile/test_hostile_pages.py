@@ -84,11 +84,12 @@ def _key(name: str) -> dict[str, Any]:
 
 
 async def shown(seen: Console, screen: Screen[Any]) -> None:
-    """Shows the screen, checks it and closes it."""
+    """Shows the screen, checks it, presses a key that is not bound, and closes it."""
     seen.app.push_screen(screen)
     await seen.until(lambda: seen.app.screen is screen)
     await seen.pilot.pause()
     harmless(seen)
+    await seen.press("ctrl+g")
     await seen.until(lambda: seen.app.screen is screen)
     screen.dismiss(None)
     await seen.until(lambda: seen.app.screen is seen.home)
@@ -137,8 +138,8 @@ async def test_questions(size: tuple[int, int], recording: Path) -> None:
         change = OffsetChange(ChangeKind.ALTER, {EVIL: EVIL}, {EVIL: 1}, {EVIL: EVIL})
         plan = OffsetPlan(EVIL, (Offset({EVIL: EVIL}, {EVIL: 1}),), (change,), "RUNNING")
         await shown(seen, Dialog(EVIL, wording.question(plan), EVIL, name=EVIL, why=EVIL))
-        verdict = OffsetsApplied(home_verdict(), plan.base or (), (), (change,), True, EVIL)
-        await shown(seen, Reading(EVIL, page_of(wording.verdict(EVIL, verdict)[0])))
+        verdict = OffsetsApplied(plan, home_verdict(), plan.base or (), (), (change,), True, EVIL)
+        await shown(seen, Reading(EVIL, page_of(wording.verdict(plan, verdict)[0])))
         await shown(seen, Reading(EVIL, page_of(wording.refusal(OffsetsNotApplied(EVIL, EVIL, stopped=True)))))
 
 

@@ -15,11 +15,12 @@ from tui.config import draft
 from tui.config.secrets import is_secret
 from tui.contexts.profiles import Profile
 from tui.formatting import format_duration
+from tui.screens.base.copy_menu import CopyMenu
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.navigation import ConnectorCreated, OpenCluster
 from tui.screens.offsets.pane import READING
 from tui.script.completing import complete, hint
-from tui.widgets.bars import TitleBar
+from tui.widgets.bars import StatusBar, TitleBar
 from tui.widgets.columns import Column, arrange
 from tui.widgets.jsontext import BEING_APPLIED
 from tui.widgets.text import fit, visible
@@ -107,8 +108,24 @@ async def test_a_key_that_has_no_effect_says_why() -> None:
         await seen.sees("t trace: nothing of this connector has failed")
         await seen.press("slash", *"nothing", "enter", "s")
         await seen.sees("s stop: no connector is selected")
-        await seen.press("L", "s")
-        await seen.sees("loggers of", "s has no function here")
+        seen.home.report("an error", "bad")
+        await seen.press("z")
+        await seen.sees("an error")
+        seen.home.report("")
+        await seen.press("L")
+        await seen.sees("loggers of", "cannot reach")
+        seen.app.screen.query_one(StatusBar).report("")
+        await seen.press("s")
+        await seen.sees("s has no function here")
+
+
+async def test_a_configured_key_that_has_no_effect_says_why() -> None:
+    async with detached_console(connector("one")) as seen:
+        seen.app.set_keymap({"stop": "X", "trace": "Z"})
+        await seen.press("s")
+        await seen.sees("s has no function here")
+        await seen.press("Z")
+        await seen.sees("Z trace: nothing of this connector has failed")
 
 
 async def test_an_unknown_value_of_the_filter_is_an_error() -> None:
@@ -119,6 +136,15 @@ async def test_an_unknown_value_of_the_filter_is_an_error() -> None:
         await seen.until(lambda: "runing" not in seen.text)
         await seen.press("slash", *"state:runing")
         await seen.sees("state:runing: runing is not a state", "choose from failed, unassigned", "esc shows all")
+
+
+async def test_a_note_about_the_filter_is_gone_once_it_no_longer_applies() -> None:
+    async with detached_console(connector("one", topics="t")) as seen:
+        seen.home.filter_by("topic:u")
+        assert seen.home.status.text == "topic:u: no connector has the topic u" and seen.home.status.kind == "info"
+        update(seen, connector("one", topics="u"))
+        seen.home.filter_by("topic:u")
+        assert seen.home.status.text == ""
 
 
 async def test_themes_and_palette() -> None:
@@ -211,6 +237,34 @@ async def test_the_editor_opens_with_offsets_that_are_not_old_and_says_when_it_i
         await seen.press("4")
         await seen.sees(BEING_APPLIED)
         assert "edit offsets" not in seen.text and "834" not in pane.editor.text
+        await seen.press("ctrl+y")
+        assert isinstance(seen.app.screen, CopyMenu)
+
+
+async def test_offsets_that_cannot_be_read_open_the_editor_with_old_ones_only_where_it_was_asked_for() -> None:
+    async with detached_console(connector("one", "STOPPED", ())) as seen:
+        await seen.go("one")
+        await seen.press("enter", "5")
+        pane = seen.home.view.offsets
+        pane.loaded("one", (model.Offset({"kafka_topic": "t", "kafka_partition": 0}, {"kafka_offset": 7}),), {})
+        pane._asking.add("one")  # a request is under way
+        pane.read_at -= 60
+        await seen.press("e")
+        await seen.sees(READING)
+        await seen.press("1")
+        pane.unreadable("one", "cannot reach w")
+        await seen.until(lambda: READING not in seen.text)
+        assert not pane.is_editing, "the page is not shown"
+        await seen.press("5")
+        pane.unreadable("one", "cannot reach w")
+        await seen.pilot.pause()
+        assert not pane.is_editing, "the key was pressed before the page was left"
+        await seen.press("e")
+        await seen.sees(READING)  # again, although the last read failed
+        assert not pane.is_editing
+        pane.unreadable("one", "cannot reach w")
+        await seen.until(lambda: pane.is_editing and '"kafka_offset": 7' in pane.editor.text)
+        await seen.sees("read 1 min ago; reading again failed: cannot reach w")
 
 
 async def test_many_partitions_are_edited_without_delay() -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 from textual.app import App
+from textual.widgets import Input
 
+from tests.support.console.console import detached_console
 from tui.errors import HeadraceError
 from tui.model import Offset
 from tui.offsets.changes import changes
-from tui.offsets.seek import SeekPlan, SeekRequest
+from tui.offsets.positions import EXPECTED
+from tui.offsets.seek import SeekPlan, SeekPlanner, SeekRequest
 from tui.screens.offsets.set_by_time import SetByTimeDialog
 from tui.widgets.pager import Pager
 
@@ -84,3 +87,12 @@ async def test_a_position_without_changes_keeps_the_dialog_open() -> None:
             while "none would change" not in app.box.query_one(Pager).content.plain:
                 await pilot.pause()
     assert not app.found
+
+
+async def test_a_key_that_is_not_bound_leaves_the_dialog_open() -> None:
+    async with detached_console() as seen:
+        seen.app.push_screen(SetByTimeDialog("s", None, cast(SeekPlanner, Slow())))
+        await seen.sees("set s to", EXPECTED[:20])
+        await seen.press("ctrl+g", *"-5")
+        await seen.until(lambda: seen.app.screen.query_one(Input).value == "-5")
+        assert isinstance(seen.app.screen, SetByTimeDialog) and "no function" not in seen.text

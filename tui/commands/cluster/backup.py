@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -104,11 +103,11 @@ class Backup(Command):
                 context.terminal.report(
                     f"{connector.name}: {', '.join(hidden)} is masked by the cluster; restore with --set KEY=VALUE"
                 )
-        names = tuple(backup.connectors)
+        names, value = tuple(backup.connectors), document.value(backup)
+        text = document.text(value)
         if self.file == "-":
             context.terminal.report(summary)
-            text = document.text(backup)
-            return Result(json.loads(text), text=text.rstrip("\n"), names=names)
-        context.files.write(self.file, document.text(backup))
+            return Result(value, text=text.rstrip("\n"), names=names)
+        context.files.write(self.file, text)
         context.terminal.report(f"{summary}, written to {self.file}")
         return Result({"file": str(Path(self.file)), "connectors": len(names), "offsets": offsets}, names=names)

@@ -118,7 +118,7 @@ async def apply_plan(context: CommandContext, plan: OffsetPlan, again: Replan | 
         )
     for change in done.moved:
         context.terminal.report(f"{plan.name}: the offset moved meanwhile; applied: {change_text(change)}")
-    return outcome(plan, done)
+    return outcome(done)
 
 
 @contextmanager
@@ -146,15 +146,15 @@ def interruption_text(intent: PendingChange) -> str:
     )
 
 
-def outcome(plan: OffsetPlan, done: OffsetsApplied) -> TargetOutcome:
+def outcome(done: OffsetsApplied) -> TargetOutcome:
     """The server's own response; a failure if something remains to be done."""
-    message = done.verdict.message
-    left = done.problems(plan)
+    name, message = done.plan.name, done.verdict.message
+    left = done.problems()
     if done.left_stopped:
-        left.append(f"{partitions.by_hand(done.verdict)}; {plan.name} remains STOPPED".removeprefix("; "))
+        left.append(f"{partitions.by_hand(done.verdict)}; {name} remains STOPPED".removeprefix("; "))
     if left:
-        return TargetOutcome(plan.name, "; ".join([message, *left]), FAILED, raw={"message": message})
-    return TargetOutcome(plan.name, message, verdict=done.verdict, raw={"message": message})
+        return TargetOutcome(name, "; ".join([message, *left]), FAILED, raw={"message": message})
+    return TargetOutcome(name, message, verdict=done.verdict, raw={"message": message})
 
 
 def dry_run_outcomes(name: str, changes: Sequence[OffsetChange]) -> list[TargetOutcome]:

@@ -7,6 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 from textual import events
 from textual.screen import Screen
 
+from tui.widgets.bars import StatusBar
+
 
 @runtime_checkable
 class CatchesKeys(Protocol):
@@ -16,11 +18,12 @@ class CatchesKeys(Protocol):
         """Takes a key that no widget handled, if the prompt is open. Returns whether the key was taken."""
 
 
-@runtime_checkable
-class ReportsKeys(Protocol):
-    """A screen with a status line."""
+class ReportsKeys:
+    """A screen that reports keys without an effect in its status line. Not a protocol, which any screen would follow
+    that has a method of this name."""
 
-    def report(self, text: str, kind: str = "info") -> None: ...
+    def report(self, text: str, kind: str = "info") -> None:
+        raise NotImplementedError
 
 
 @runtime_checkable
@@ -32,12 +35,14 @@ class ExplainsKeys(Protocol):
 
 
 def without_effect(screen: Screen[Any], event: events.Key) -> str:
-    """A note that a key has no effect, with the reason; empty if the key has one, or only moves."""
+    """A note that a key has no effect, with the reason; empty if the key has one or only moves, or a new error is
+    shown."""
     is_command = event.is_printable or event.key.startswith("ctrl+")
-    if not is_command or event.key in screen.active_bindings:
+    has_error = any(bar.shows_new_error for bar in screen.query(StatusBar))
+    if not is_command or has_error or event.key in screen.active_bindings:
         return ""
-    for node in (screen.focused or screen).ancestors_with_self:
-        for binding in node._bindings.key_to_bindings.get(event.key, ()):
+    for node, bindings in screen._modal_binding_chain:  # with the configured keys
+        for binding in bindings.key_to_bindings.get(event.key, ()):
             reason = node.why_not(binding.action) if isinstance(node, ExplainsKeys) else ""
             return f"{screen.app.get_key_display(binding)} {binding.description}: {reason or 'not possible here'}"
     key = event.character if event.is_printable and event.character else event.key.replace("ctrl+", "^")

@@ -8,6 +8,7 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.screen import Screen
 
+from tui.screens.base.key_catching import ReportsKeys
 from tui.screens.base.navigation import ScreenStarted
 from tui.widgets.bars import Bar, StatusBar
 from tui.widgets.grid import Grid
@@ -20,7 +21,7 @@ def closing(keys: str) -> Binding:
     return Binding(keys, "close", "close", key_display="esc")
 
 
-class ListScreen(Screen[Returned]):
+class ListScreen(Screen[Returned], ReportsKeys):
     """Subclasses compose a title (`#title`), the list and bars. Enter opens the current row."""
 
     DEFAULT_CSS = """

@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import Screen
 
+from tui.screens.base.key_catching import ReportsKeys
 from tui.screens.base.navigation import ScreenStarted
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.bars import Bar, KeyBar, StatusBar
@@ -20,7 +21,7 @@ from tui.widgets.prompt import Prompt
 from tui.widgets.text import visible
 
 
-class Page(Screen[None]):
+class Page(Screen[None], ReportsKeys):
     """Subclasses compose `body` and handle text typed after `/` or `=` in `submitted`."""
 
     DEFAULT_CSS = """

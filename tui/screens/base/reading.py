@@ -15,6 +15,7 @@ from textual.widgets import Label
 
 from tui.commands.registry import commands
 from tui.commands.result import Result
+from tui.screens.base.key_catching import ReportsKeys
 from tui.screens.base.pop_up import PopUp
 from tui.script import output
 from tui.script.folding import folded
@@ -28,7 +29,7 @@ KEY = 13  # cells of a key
 HALF = 22  # least cells for the text of a key in a line with two keys
 
 
-class Reading(PopUp[None]):
+class Reading(PopUp[None], ReportsKeys):
     """Covers the screen until it is closed by Escape, q, Enter or ^C."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -13,9 +13,10 @@ from tui.cluster.snapshot import LinkState, Snapshot
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError, error_line
 from tui.model import Connector
+from tui.screens.base.key_catching import ReportsKeys
 from tui.screens.home.keys import BROAD
 from tui.screens.listing.connector_list import ConnectorList
-from tui.screens.listing.filtering import misunderstood
+from tui.screens.listing.filtering import note_about
 from tui.screens.listing.marks import Marks
 from tui.screens.services.host import LINK, NO_RESPONSE, REFUSAL
 from tui.screens.services.operations import Operations
@@ -42,7 +43,7 @@ class StatusText(NamedTuple):
     subject: str = ""
 
 
-class HomeBase(Screen[None]):
+class HomeBase(Screen[None], ReportsKeys):
     """The base of the main screen. Does not know the collaborators that use it: `screen.Home` creates them."""
 
     operations: Operations
@@ -52,7 +53,7 @@ class HomeBase(Screen[None]):
         self.profile = profile
         self.snapshot = Snapshot()
         self.filter_text = ""
-        self._filter_error = ""
+        self._filter_note = ""
         self.marks = Marks()
         self.last_targets: list[str] = []  # of the last bulk action
         self.services: ClusterServices | None = None  # set once the screen has been painted for the first time
@@ -257,17 +258,18 @@ class HomeBase(Screen[None]):
         self.refresh_bindings()
 
     def set_filter(self, text: str) -> None:
-        self.clear_report(self._filter_error)
+        self.clear_report(self._filter_note)
         self.filter_text = text
         self.draw(follow=True)
 
     def filter_by(self, text: str) -> None:
-        """Sets a complete filter; reports a term that is not understood."""
+        """Sets a complete filter; reports a term that is not understood, or a value that no connector has."""
+        self.clear_report(self._filter_note)
         if text != self.filter_text:
             self.set_filter(text)
-        if error := misunderstood(text, self.snapshot.connectors.values()):
-            self._filter_error = error
-            self.report(error, "bad")
+        self._filter_note, kind = note_about(text, self.snapshot.connectors.values())
+        if self._filter_note:
+            self.report(self._filter_note, kind)
 
     async def read_version(self) -> None:
         """Reads the worker's version and shows it in the title."""

@@ -9,7 +9,7 @@ from tui.cluster.snapshot import LinkState, Snapshot
 from tui.formatting import format_duration, short
 from tui.model import Connector
 from tui.screens.listing import ordering
-from tui.screens.listing.filtering import matcher, misunderstood, uses_facts
+from tui.screens.listing.filtering import matcher, note_about, uses_facts
 from tui.screens.listing.ordering import DEFAULT, ListOrder
 from tui.screens.listing.rows import Rows
 from tui.screens.services.operations import Operation
@@ -103,7 +103,7 @@ class ConnectorList(Grid):
 
     def _nothing(self, snapshot: Snapshot, filter_text: str) -> str:
         if snapshot.connectors:
-            note = misunderstood(filter_text, snapshot.connectors.values())
+            note = note_about(filter_text, snapshot.connectors.values()).text
             return f"{visible(note) or f'nothing matches /{visible(filter_text)}'}; esc shows all"
         texts = {LinkState.LIVE: NO_CONNECTORS, LinkState.POLLING: NO_CONNECTORS, LinkState.LOST: NO_RESPONSE}
         return texts.get(snapshot.link.state, "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable
+from typing import NamedTuple
 
 from tui.config.secrets import hides
 from tui.formatting import did_you_mean
@@ -51,25 +52,37 @@ def matcher(text: str, facts: ListFacts = NO_FACTS) -> Callable[[Connector], boo
     return lambda connector: all(term(connector) for term in terms)
 
 
-def misunderstood(text: str, connectors: Collection[Connector]) -> str:
-    """A note about the first term that does not mean what it looks like, or that names something that does not exist;
-    empty if there is none."""
-    names = "\n".join(connector.name.lower() for connector in connectors)
-    for word in text.split():
-        term = word.lower().removeprefix("-")
-        field, colon, value = term.partition(":")
-        note = ""
-        if _MEASURE_START.match(term):
-            note = "" if term in names else _misunderstood_measure(term)
-        elif colon and field == CONFIG:
-            note = _unknown_key(re.split("[~=]", value)[0], connectors)
-        elif colon and field in FIELDS:
-            note = _unknown_value(field, value, connectors)
-        elif colon and term not in names:
-            note = _not_a("field", field, (*FIELDS, CONFIG))
-        if note:
-            return f"{word.removesuffix(':')}: {note}"
-    return ""
+class FilterNote(NamedTuple):
+    """A note about a term: an error (`bad`), or that nothing has the value now (`info`)."""
+
+    text: str = ""
+    kind: str = "info"
+
+
+def note_about(text: str, connectors: Collection[Connector]) -> FilterNote:
+    """A note about the first term that does not mean what it looks like; else about the first value that no connector
+    has, which is no error, and is what a negated term asks for."""
+    words = text.split()
+    for word in words:
+        if error := _error_in(word.lower().removeprefix("-"), connectors):
+            return FilterNote(f"{word.removesuffix(':')}: {error}", "bad")
+    for word in words:
+        if not word.startswith("-") and (absent := _absent(word.lower(), connectors)):
+            return FilterNote(f"{word}: {absent}")
+    return FilterNote()
+
+
+def _error_in(term: str, connectors: Collection[Connector]) -> str:
+    field, colon, value = term.partition(":")
+    if colon and field == CONFIG:
+        return "" if _key(value) else "expected a key, for example config:tasks.max=4"
+    if colon and field in FIELDS:
+        return _invalid_value(field, value, connectors)
+    if any(term in connector.name.lower() for connector in connectors):
+        return ""
+    if _MEASURE_START.match(term):
+        return _misunderstood_measure(term)
+    return _not_a("field", field, (*FIELDS, CONFIG)) if colon else ""
 
 
 def _misunderstood_measure(term: str) -> str:
@@ -83,25 +96,37 @@ def _misunderstood_measure(term: str) -> str:
     return ""
 
 
-def _unknown_value(field: str, value: str, connectors: Collection[Connector]) -> str:
-    used = {word for connector in connectors for word in FIELDS[field](connector).lower().split()}
+def _invalid_value(field: str, value: str, connectors: Collection[Connector]) -> str:
     known = _WORDS.get(field, ())
     if not value:
         return "expected a value" + (f": {', '.join(known)}" if known else "")
-    if any(value in word for word in (*known, *used)) or not (known or used):
+    if not known or any(value in word for word in (*known, *_used(field, connectors))):
         return ""
-    noun = field.replace(".", " ")
-    if known:
-        return _not_a(noun, value, known)
+    return _not_a(field.replace(".", " "), value, known)
+
+
+def _absent(term: str, connectors: Collection[Connector]) -> str:
+    field, colon, value = term.partition(":")
+    if colon and field == CONFIG:
+        keys = {name.lower() for connector in connectors for name in connector.config}
+        key = _key(value)
+        return "" if key in keys or not keys else _with_similar(f"no connector has the key {key}", key, keys)
+    if not colon or field not in FIELDS or field in _WORDS:
+        return ""
+    used = _used(field, connectors)
+    if not used or any(value in word for word in used):
+        return ""
     names = used | {word.rpartition(".")[2] for word in used}
-    return _with_similar(f"no connector has the {noun} {value}", value, names)
+    return _with_similar(f"no connector has the {field} {value}", value, names)
 
 
-def _unknown_key(key: str, connectors: Collection[Connector]) -> str:
-    keys = {name.lower() for connector in connectors for name in connector.config}
-    if not key:
-        return "expected a key, for example config:tasks.max=4"
-    return "" if key in keys or not keys else _with_similar(f"no connector has the key {key}", key, keys)
+def _used(field: str, connectors: Collection[Connector]) -> set[str]:
+    return {word for connector in connectors for word in FIELDS[field](connector).lower().split()}
+
+
+def _key(condition: str) -> str:
+    """The key of `KEY~TEXT` or `KEY=VALUE`."""
+    return re.split("[~=]", condition)[0]
 
 
 def _not_a(noun: str, word: str, known: Iterable[str]) -> str:

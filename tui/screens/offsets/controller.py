@@ -152,18 +152,18 @@ class OffsetsController:
             raise
         finally:
             connection.store.refresh()
-        self._ended(operation, plan, done)
+        self._ended(operation, done)
         return done
 
-    def _ended(self, operation: Operation, plan: OffsetPlan, done: OffsetsApplied) -> None:
+    def _ended(self, operation: Operation, done: OffsetsApplied) -> None:
         operations, certain = self.services.operations, done.verdict.certainty is Certainty.DEFINITE
         operation.doubtful = not certain
         operations.note(operation, done.verdict.message + ("" if certain else f" ({partitions.by_hand(done.verdict)})"))
-        if problems := done.problems(plan):
+        if problems := done.problems():
             stopped = ["the connector remains STOPPED"] if done.left_stopped else []
             operations.failed(operation, "; ".join([*problems, *stopped]))
-        elif plan.must_stop and not done.left_stopped:
-            operation.goal = plan.state
+        elif done.plan.must_stop and not done.left_stopped:
+            operation.goal = done.plan.state
             operations.accepted(operation)
         else:
             operations.done(operation, "done" if certain else partitions.by_hand(done.verdict))

@@ -101,7 +101,8 @@ class OffsetsPane(Pane):
         return not is_known or (self.connector is not None and self.connector.type != "source")
 
     def why_not(self, action: str) -> str:
-        return "the offsets of a source are not positions in topics"
+        is_source = self.connector is not None and self.connector.type == "source"
+        return "the offsets of a source are not positions in topics" if is_source else ""
 
     # Display
 
@@ -186,12 +187,14 @@ class OffsetsPane(Pane):
             self.open(draft.unchanged(self.connector, offsets), undoable=True)
             self.report(DISCARDED if touched else "")
         elif wanted and self.is_open:
-            self.edit()
+            self._open_editor()
 
     def unreadable(self, name: str, message: str) -> None:
         if name != self.name_shown:
             return
         self.trouble = message
+        wanted, self._want_edit = self._want_edit, False
+        self.services.clear_report(READING)
         if self._starting_over:
             self._keep_text()
             self.report(f"the text is kept: {message}", "warn")
@@ -199,8 +202,9 @@ class OffsetsPane(Pane):
             self.table(message)
         else:
             self.draw_age()
-            if self._want_edit:
-                self.edit()
+            if wanted and self.is_open:
+                self._open_editor()
+                self.report(wording.age(time.time() - self.read_at, message), "warn")
 
     def table(self, instead: str) -> None:
         self.reading.put(self.offsets or (), self.lags, self.remarks, instead)
@@ -217,13 +221,17 @@ class OffsetsPane(Pane):
     # Editing
 
     def edit(self) -> None:
-        """Opens the editor, with the kept text if there is one."""
-        if self.connector is None:
-            return
-        if self.offsets is None or (self._is_old and not self.trouble and not self.services.is_stale):
+        """Opens the editor. Old offsets are read again before, unless the cluster does not respond."""
+        if self.offsets is None or (self._is_old and not self.services.is_stale):
             self._want_edit = True
             self.report(READING)
             self.read()
+        else:
+            self._open_editor()
+
+    def _open_editor(self) -> None:
+        """Opens the editor with the offsets read last, with the kept text if there is one."""
+        if self.connector is None or self.offsets is None:
             return
         if self.name_shown in self._applying:
             self.open(self.drafts[self.name_shown])
@@ -399,7 +407,7 @@ class OffsetsPane(Pane):
         self.editor.read_only = False
         self.remove_class("-editing")
         self.loaded(plan.name, done.after, {})
-        self.set_banner(*wording.verdict(plan.name, done))
+        self.set_banner(*wording.verdict(plan, done))
         if self.display and self.parent is not None:
             self.reading.table.focus()
 

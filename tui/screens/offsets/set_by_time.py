@@ -72,14 +72,14 @@ class SetByTimeDialog(PopUp[SeekPlan | None]):
         self.query_one(Pager).can_focus = False
         self.query_one(Input).focus()
         self.draw_scope()
-        self.report(Content.assemble((EXPECTED, "$text-muted")))
+        self.explain(Content.assemble((EXPECTED, "$text-muted")))
 
     def draw_scope(self) -> None:
         topic, partition = self.scopes[self.scope]
         words = "all partitions" if topic is None else f"topic {topic}" if partition is None else f"{topic}-{partition}"
         self.query_one("#scope", Label).update(Content.assemble("for ", (visible(words), "bold")))
 
-    def report(self, content: Content) -> None:
+    def explain(self, content: Content) -> None:
         self.query_one(Pager).put(content, top=True)
 
     # Input
@@ -103,14 +103,14 @@ class SetByTimeDialog(PopUp[SeekPlan | None]):
             self._timer.stop()
         self._resolved_text = text = self.text
         if not text:
-            self.report(Content.assemble((EXPECTED, "$text-muted")))
+            self.explain(Content.assemble((EXPECTED, "$text-muted")))
             return
         try:
             position = parse(text)
         except UsageError as error:
-            self.report(Content.assemble((visible(error.message), "$warning")))
+            self.explain(Content.assemble((visible(error.message), "$warning")))
             return
-        self.report(Content.assemble((f"resolving {position}…", "$text-muted")))
+        self.explain(Content.assemble((f"resolving {position}…", "$text-muted")))
         self._target = SeekRequest(position, *self.scopes[self.scope])
         self.run_worker(self.resolve(self._target), exclusive=True, exit_on_error=False)
 
@@ -119,12 +119,12 @@ class SetByTimeDialog(PopUp[SeekPlan | None]):
             seek_plan = await self.seek_planner.resolve(self.connector_name, target)
         except HeadraceError as error:
             self._chosen = False
-            self.report(Content.assemble((visible(str(error)), "$error")))
+            self.explain(Content.assemble((visible(str(error)), "$error")))
             return
         if target is not self._target:  # the text has changed meanwhile
             return
         self.seek_plan = seek_plan
-        self.report(preview(seek_plan, target))
+        self.explain(preview(seek_plan, target))
         if self._chosen:
             self.action_choose()
 

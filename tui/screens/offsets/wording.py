@@ -115,14 +115,14 @@ def question(plan: OffsetPlan) -> Content:
     return Content.assemble(*parts)
 
 
-def verdict(name: str, done: OffsetsApplied) -> tuple[Content, str]:
+def verdict(plan: OffsetPlan, done: OffsetsApplied) -> tuple[Content, str]:
     """The server's response verbatim, and the CSS class of its frame."""
     definite = done.verdict.certainty is Certainty.DEFINITE
     style = "$success" if definite and not done.differing else "$warning"
     head = "✓ definite success" if definite else "! possible success"
-    if done.differing:
+    if definite and done.differing:
         head = "! not as requested"
-    parts: list[Part] = [(head, f"bold {style}"), (f"  {visible(name)}", "bold")]
+    parts: list[Part] = [(head, f"bold {style}"), (f"  {visible(plan.name)}", "bold")]
     # The rest may be below the end of a small banner.
     if done.trouble:
         parts += ["\n", (visible(done.trouble), "$error")]
@@ -131,8 +131,9 @@ def verdict(name: str, done: OffsetsApplied) -> tuple[Content, str]:
         text = f"after reading back, {len(done.differing):,} {verb} from the request, see below"
         parts += ["\n", (text, "bold $error")]
     if done.left_stopped:
-        why = ", since someone else has stopped it" if definite and not (done.differing or done.trouble) else ""
-        parts += ["\n", (f"The connector remains STOPPED{why}; r resumes it.", "bold")]
+        parts += ["\n", ("The connector remains STOPPED; r resumes it.", "bold")]
+    elif plan.must_stop and not done.plan.must_stop:
+        parts += ["\n", ("The connector remains STOPPED, since someone else has stopped it; r resumes it.", "bold")]
     parts += ["\n", visible(done.verdict.message)]
     if not definite:
         parts += ["\n", ("to do: ", f"bold {style}"), visible(by_hand(done.verdict).removeprefix("possible success: "))]

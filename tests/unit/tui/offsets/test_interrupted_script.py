@@ -28,7 +28,7 @@ def run(line: str, worker: Worker, notices: list[str], folder: Path) -> None:
 
 @pytest.mark.parametrize("way_out", ["finish s -y", "finish s --back -y"])
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
-@pytest.mark.parametrize("at", range(3, REQUESTS + 3))
+@pytest.mark.parametrize("at", range(4, REQUESTS + 3))  # the stop request and those after it
 def test_an_interrupt_at_any_request_reports_how_to_finish(
     at: int, kind: type[BaseException], way_out: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,16 @@ from tests.support.console.console_transports import InMemory
 from tests.unit.tui.scripted import status
 from tui.client.calls import ApiCall
 from tui.client.client import Connect
+from tui.commands.offsets.changing import outcome
 from tui.errors import HeadraceError, ServerError, TimedOut, Unreachable, refusal
 from tui.model import Offset
 from tui.offsets.change_store import ChangeStore
 from tui.offsets.changes import OffsetChange, changes
-from tui.offsets.operation import carry_out
+from tui.offsets.operation import Replan, carry_out
 from tui.offsets.plan import OffsetPlan, OffsetsApplied, OffsetsNotApplied, PlanAction
-from tui.offsets.recovery import Recovery
+from tui.offsets.recovery import Recovered, Recovery
 from tui.offsets.retry import OUTAGE_LIMIT
+from tui.screens.offsets import wording
 
 PARTITION = {"kafka_topic": "t", "kafka_partition": 0}
 REQUESTS = 9  # of a complete change: status, stop, status, status, offsets, alter, offsets, resume; and one more
@@ -118,6 +121,16 @@ def plan(state: str = "RUNNING", action: PlanAction = PlanAction.ALTER) -> Offse
     base = (Offset(PARTITION, {"kafka_offset": 1500}),)
     wanted = Offset(PARTITION, None if action is PlanAction.DELETE else {"kafka_offset": 500})
     return OffsetPlan("s", base, tuple(changes(base, [wanted])), state, ran=True, action=action)
+
+
+def seek(worker: Worker, records: int) -> Replan:
+    """Computes a position relative to the current offset again."""
+
+    async def replan() -> tuple[OffsetChange, ...]:
+        now, wanted = (Offset(PARTITION, {"kafka_offset": worker.offset + plus}) for plus in (0, records))
+        return tuple(changes([now], [wanted]))
+
+    return replan
 
 
 @pytest.fixture
@@ -249,8 +262,45 @@ async def test_a_connector_that_someone_else_has_stopped_meanwhile_is_not_resume
 ) -> None:
     worker.state, steps = "STOPPED", list[str]()
     done = await apply_plan(worker, store, steps, plan("RUNNING"))
-    assert (worker.state, worker.offset, done.left_stopped) == ("STOPPED", 500, True)
+    assert (worker.state, worker.offset, done.plan.state) == ("STOPPED", 500, "STOPPED")
+    assert not outcome(done).failed, "the change is complete"
     assert steps[0] == "someone else has stopped the connector: it remains STOPPED"
+    shown = wording.verdict(plan("RUNNING"), done)[0].plain
+    assert "The connector remains STOPPED, since someone else has stopped it; r resumes it." in shown
+
+
+async def test_a_relative_position_is_resolved_again_after_someone_else_has_stopped_the_connector(
+    worker: Worker, store: ChangeStore
+) -> None:
+    """The connector ran on from 1500 to 5000 until someone else stopped it."""
+    worker.state, worker.offset = "STOPPED", 5000
+    done = await carry_out(plan(), Connect(worker), store, clock=worker.clock, replan=seek(worker, -1000))
+    assert (worker.state, worker.offset) == ("STOPPED", 4000)
+    assert not done.problems() and [change.after for change in done.moved] == [{"kafka_offset": 4000}]
+
+
+async def test_a_sink_that_someone_else_has_stopped_at_the_position_is_not_resumed(
+    worker: Worker, store: ChangeStore
+) -> None:
+    worker.state, worker.offset = "STOPPED", 5000
+    done = await carry_out(plan(), Connect(worker), store, clock=worker.clock, replan=seek(worker, 0))
+    assert (worker.state, worker.offset) == ("STOPPED", 5000) and "by itself" in done.verdict.message
+    assert store.pending.of("s") is None
+
+
+@pytest.mark.parametrize("act", [Recovery.finish, Recovery.roll_back])
+@pytest.mark.parametrize("first", [3, 4, 5])  # the alter request, the offsets read back, and the request after these
+async def test_a_recovery_does_not_resume_a_connector_that_someone_else_had_stopped(
+    worker: Worker, store: ChangeStore, first: int, act: Callable[[Recovery, str], Awaitable[Recovered]]
+) -> None:
+    worker.state = "STOPPED"
+    worker.away = lambda seen: unsent() if seen >= first else None
+    with suppress(OffsetsNotApplied):
+        await apply_plan(worker, store, [])
+    worker.away = lambda seen: None
+    if store.pending.of("s") is not None:
+        await act(Recovery(Connect(worker), store), "s")
+    assert worker.state == "STOPPED" and store.pending.of("s") is None
 
 
 async def test_a_deletion_without_an_answer_is_detected(worker: Worker, store: ChangeStore) -> None:
@@ -278,11 +328,7 @@ async def test_the_alter_request_is_retried_a_limited_number_of_times(worker: Wo
 async def test_a_relative_position_is_resolved_again_after_the_stop(worker: Worker, store: ChangeStore) -> None:
     """A running sink advances after the plan: `-5` is relative to its position after the stop."""
     worker.late = 10
-
-    async def replan() -> tuple[OffsetChange, ...]:
-        wanted = Offset(PARTITION, {"kafka_offset": worker.offset - 5})
-        return tuple(changes([Offset(PARTITION, {"kafka_offset": worker.offset})], [wanted]))
-
+    replan = seek(worker, -5)
     one = plan()._replace(changes=await replan())
     done = await carry_out(one, Connect(worker), store, clock=worker.clock, replan=replan)
     assert (worker.state, worker.offset) == ("RUNNING", 1505)
@@ -293,11 +339,7 @@ async def test_a_relative_position_is_resolved_again_after_the_stop(worker: Work
 
 async def test_a_sink_that_reached_the_position_by_itself_is_not_altered(worker: Worker, store: ChangeStore) -> None:
     worker.late = 10
-
-    async def replan() -> tuple[OffsetChange, ...]:
-        return ()
-
-    done = await carry_out(plan(), Connect(worker), store, clock=worker.clock, replan=replan)
+    done = await carry_out(plan(), Connect(worker), store, clock=worker.clock, replan=seek(worker, 0))
     assert (worker.state, worker.offset) == ("RUNNING", 1510) and "by itself" in done.verdict.message
     assert store.pending.of("s") is None and not store.histories.read("s")
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
 import pytest
+import yaml
 
 from tui.commands.result import TargetOutcome, confirmation
 from tui.errors import NotFound
 from tui.screens.operations.operation_runner import summary
 from tui.script.runner import Printer
+
+
+def read_lines(text: str) -> list[Any]:
+    return [json.loads(line) for line in text.splitlines()]
 
 
 def test_failures_are_counted_by_connector(capsys: pytest.CaptureFixture[str]) -> None:
@@ -26,7 +35,8 @@ def test_an_error_is_data_in_the_formats_for_programs(capsys: pytest.CaptureFixt
     error.subject = "a"
     for form, text in {
         "jsonl": '{"name":"a","error":"Connector a not found","advice":"did you mean b?"}\n',
-        "yaml": "name: a\nerror: Connector a not found\nadvice: did you mean b?\n",
+        "json": '{"name":"a","error":"Connector a not found","advice":"did you mean b?"}\n',
+        "yaml": "---\nname: a\nerror: Connector a not found\nadvice: did you mean b?\n",
         "name": "",
         "table": "",
     }.items():
@@ -34,3 +44,14 @@ def test_an_error_is_data_in_the_formats_for_programs(capsys: pytest.CaptureFixt
         out, err = capsys.readouterr()
         assert out == text and err == "headrace: a: Connector a not found (did you mean b?)\n"
     assert printer.exit_code == 3
+
+
+@pytest.mark.parametrize(("form", "read"), [("json", read_lines), ("jsonl", read_lines), ("yaml", yaml.safe_load_all)])
+def test_items_and_the_error_that_ends_them_are_one_stream(
+    capsys: pytest.CaptureFixture[str], form: str, read: Callable[[str], Iterable[Any]]
+) -> None:
+    printer = Printer()
+    for name in ("a", "b"):
+        printer.item({"connector": name}, form, [name])
+    printer.error(NotFound("no", 404), form=form)
+    assert list(read(capsys.readouterr().out)) == [{"connector": "a"}, {"connector": "b"}, {"error": "no"}]

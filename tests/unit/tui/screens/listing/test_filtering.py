@@ -8,7 +8,7 @@ from tests.unit.tui.screens.builders import connector
 from tui.cluster.snapshot import Snapshot
 from tui.metrics.progress import ConnectorProgress
 from tui.model import Connector
-from tui.screens.listing.filtering import complete, matcher, misunderstood
+from tui.screens.listing.filtering import FilterNote, complete, matcher, note_about
 from tui.screens.listing.ordering import NO_FACTS, ListFacts
 
 
@@ -59,7 +59,7 @@ def test_an_unknown_measure_matches_neither_way_and_an_unfinished_one_always() -
 def test_terms_that_are_not_understood_are_named() -> None:
     some = [connector("a:b", topics="orders")]
     for text in ("", "a", "state:fail -type:source", "lag>1k -since<10m", "config:topics~y", "a:b", "-A:B", "topic:o"):
-        assert misunderstood(text, some) == "", text
+        assert note_about(text, some) == FilterNote(), text
     for text, error in {
         "a lag>5x": "lag>5x: expected for example lag<1.5k or lag>1.5k",
         "-lag>": "-lag>: expected for example lag<",
@@ -70,12 +70,24 @@ def test_terms_that_are_not_understood_are_named() -> None:
         "-state:Runing": "-state:Runing: runing is not a state (did you mean running?); choose from failed,",
         "task.state:x": "task.state:x: x is not a task state; choose from failed,",
         "type:": "type: expected a value: source, sink",
+    }.items():
+        note = note_about(text, some)
+        assert note.kind == "bad" and note.text.startswith(error), text
+
+
+def test_values_that_no_connector_has_are_no_error() -> None:
+    some = [connector("a", topics="orders")]
+    for text, expected in {
         "class:FilStreamSnk": "class:FilStreamSnk: no connector has the class filstreamsnk (did you mean file",
         "topic:ordres": "topic:ordres: no connector has the topic ordres (did you mean orders?)",
         "config:topcs~x": "config:topcs~x: no connector has the key topcs (did you mean topics?)",
+        "-topic:y worker:w2": "worker:w2: no connector has the worker w2",
     }.items():
-        assert misunderstood(text, some).startswith(error), text
-    assert misunderstood("class:x topic:y config:z", []) == "", "nothing is known of a cluster that has not responded"
+        note = note_about(text, some)
+        assert note.kind == "info" and note.text.startswith(expected), text
+    assert note_about("topic:ordres lag>5x", some).kind == "bad", "an error comes first"
+    assert note_about("-topic:y -config:z -class:x", some) == FilterNote(), "a negated term asks for this"
+    assert note_about("class:x topic:y config:z", []) == FilterNote(), "nothing is known before the first response"
 
 
 def test_completion_offers_fields_measures_and_keys() -> None:
