@@ -76,7 +76,7 @@ def with_topic(error: KafkaError, topic: str | None) -> KafkaError:
         case "INVALID_TIMESTAMP":
             refusal = (
                 f"message.timestamp.before.max.ms or message.timestamp.after.max.ms of topic {topic} does not allow "
-                "the timestamp"
+                "the timestamp. Compare the clocks of this machine and of the brokers"
             )
         case "_MSG_TIMED_OUT":
             refusal = (
@@ -89,7 +89,13 @@ def with_topic(error: KafkaError, topic: str | None) -> KafkaError:
 
 
 def consumer_error_text(error: KafkaError, settings: Mapping[str, Any], topic: str | None) -> str:
-    """The message for a right that a consumer lacks; the error's own message for other errors."""
+    """The message for a right that a consumer lacks, or a setting that brokers refuse; the error's own message for
+    other errors."""
+    if error.name() == "INVALID_SESSION_TIMEOUT":
+        return (
+            f"{error.str()}: session.timeout.ms={settings.get('session.timeout.ms')} is not between the brokers' "
+            "group.min.session.timeout.ms and group.max.session.timeout.ms. A max.poll.interval.ms below it limits it"
+        )
     if error.name() == "GROUP_AUTHORIZATION_FAILED":
         return denial(settings, "READ", f"group {settings.get('group.id', '')}")
     if error.name() == "TOPIC_AUTHORIZATION_FAILED":

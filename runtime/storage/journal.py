@@ -124,10 +124,10 @@ class OffsetJournal:
         return [intent for key in keys if (intent := self.pending(key.removeprefix(_INTENT))) is not None]
 
     async def history(self, connector: str) -> list[PastChange]:
-        """Completed changes of a connector, newest first."""
-        turns, entries = LoopTurns(), []
+        """Completed changes of a connector, newest first, without those that are completed meanwhile."""
+        turns, entries, (newest, _) = LoopTurns(), [], self.latest(connector)
         for slot in range(MAX_HISTORY):
-            if (past := self._past(connector, slot)) is not None:
+            if (past := self._past(connector, slot)) is not None and past.number <= newest:
                 entries.append(past)
             await turns.next()
         return sorted(entries, key=lambda past: past.number, reverse=True)

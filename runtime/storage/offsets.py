@@ -96,8 +96,11 @@ class OffsetStore:
         writer: in one of its transactions.
 
         Call read_to_end() first. One key keeps the offset, every other spelling of the partition gets a tombstone."""
-        wanted, turns = {canonical(partition): (partition, offset) for partition, offset in offsets}, LoopTurns()
-        records: list[Record] = []
+        turns, records = LoopTurns(), list[Record]()
+        wanted: dict[str, tuple[Partition, Offset]] = {}
+        for partition, offset in offsets:
+            wanted[canonical(partition)] = partition, offset
+            await turns.next()
         for text, (partition, offset) in wanted.items():
             records += self._changes(name, text, partition, offset)
             await turns.next()

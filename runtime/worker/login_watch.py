@@ -92,9 +92,8 @@ class LoginWatch:
         changed = {login: new for login, new in now.items() if new != self._known[login]}
         if changed:
             await self._renew(originals, changed)
-        if (
-            edition := self._users.edition()
-        ) != self._edition:  # thousands of configurations are not searched every time
+        edition = self._users.edition()
+        if edition != self._edition:  # there may be thousands of configurations
             self._edition = edition
             self._with_own = {name: own for name, own in self._users.configs().items() if any(map(_has_own, own))}
         for name in await asyncio.to_thread(self._changed, originals, self._with_own):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -162,3 +163,16 @@ def unsigned(batch: pa.RecordBatch) -> pa.Table:
     """Numbers within large lists, one of which is too large for Connect."""
     numbers = [[2**64 - 1 if n == 2 else n] for n in batch["id"].to_pylist()]
     return pa.table({"numbers": pa.array(numbers, pa.large_list(pa.uint64()))})
+
+
+def forking(batch: pa.RecordBatch) -> pa.Table:
+    """Creates a process, which returns as well, and gives its exit code."""
+    child = os.fork()
+    if not child:
+        return pa.table({})
+    return pa.table({"code": [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])] * batch.num_rows})
+
+
+def interrupting(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Raises what would end a process."""
+    raise KeyboardInterrupt

@@ -11,7 +11,7 @@ from typing import Any
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.logins import certificates
 from runtime.kafka.clients.raised import raised_error
-from runtime.kafka.denials import TOO_LARGE, is_denial, not_authorized, too_large
+from runtime.kafka.denials import TOO_LARGE, is_denial, not_authorized, too_large, with_topic
 from runtime.kafka.errors import BrokerUnavailable, EndpointUnavailable, KafkaProblem
 
 _log = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class Writer:
             return not_authorized(self._settings, "WRITE", f"topic {topic}")
         if error.name() == TOO_LARGE:
             return too_large(self._settings, topic, size)
-        return KafkaProblem(f"a record for topic {topic} was refused: {reason.str()}")
+        return KafkaProblem(f"a record for topic {topic} was refused: {with_topic(reason, topic).str()}")
 
     def close(self, timeout: float) -> None:
         """Wait at most `timeout` seconds for pending records. Blocks."""

@@ -65,6 +65,12 @@ _DEFAULTS: dict[str, Any] = {
 # Members notice a rebalance with their next heartbeat: with several tasks, each join waits for the others.
 _SHARED_GROUP: dict[str, Any] = {"heartbeat.interval.ms": 500}
 
+# Java's consumer gives up after these errors, too; librdkafka tries the same again without end.
+_FINAL = (
+    "TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED", "INVALID_SESSION_TIMEOUT", "INVALID_GROUP_ID",
+    "GROUP_MAX_SIZE_REACHED",
+)  # fmt: skip
+
 CONSUMER = "consumer"
 """The name of the client in log lines."""
 
@@ -147,11 +153,10 @@ class Events:
         if error.code() == KafkaError._PARTITION_EOF:
             self.ends[TopicPartition(str(topic), int(message.partition() or 0))] = int(message.offset() or 0)
             return
-        denied = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED)
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
             self._reset(message)
             return
-        if error.fatal() or error.code() in denied:
+        if error.fatal() or error.name() in _FINAL:
             raise self._failure(error, topic)
         if error.str() not in self._logged:
             self._logged.add(error.str())

@@ -53,9 +53,9 @@ class Reset:
             since = max(0, int((time.time() - self.age) * 1000))
             first = listed_offsets(consumer, partitions, since, _REQUEST_TIMEOUT)
             return {**first, **listed_offsets(consumer, _without_record(first), OFFSET_END, _REQUEST_TIMEOUT)}
-        if self.policy == "error":
-            for topic, partition in partitions:
-                raise ConnectError(f"Undefined offset with no reset policy for partition {topic}-{partition}")
+        if self.policy == "error" and partitions:
+            names = ", ".join(f"{topic}-{partition}" for topic, partition in partitions)
+            raise ConnectError(f"Undefined offset with no reset policy for partitions: [{names}]")
         latest = self.policy in ("latest", "largest", "end")
         return listed_offsets(consumer, partitions, OFFSET_END if latest else OFFSET_BEGINNING, _REQUEST_TIMEOUT)
 
@@ -71,18 +71,21 @@ def listed_offsets(
 
     if not partitions:
         return {}
-    asked = [KafkaPartition(*tp, at) for tp in partitions]
+    nowhere, asked = min(at, OFFSET_END), list(partitions)
     try:
-        listed = consumer.offsets_for_times(asked, timeout=timeout)
-    except KafkaException as error:  # of all partitions
-        listed, all_refused = asked, error.args[0]
-    else:
-        all_refused = None
+        listed = consumer.offsets_for_times([KafkaPartition(*tp, at) for tp in asked], timeout=timeout)
+    except KafkaException as error:  # a leader that does not know one partition fails the request for all
+        if error.args[0].name() not in _UNKNOWN:
+            raise
+        if len(asked) == 1:
+            return {asked[0]: nowhere}
+        halves = asked[: len(asked) // 2], asked[len(asked) // 2 :]
+        return {tp: o for half in halves for tp, o in listed_offsets(consumer, half, at, timeout).items()}
     offsets: dict[TopicPartition, int] = {}
     for p in listed:
-        if (refused := all_refused or p.error) is not None and refused.name() not in _UNKNOWN:
-            raise KafkaException(refused)
-        offsets[TopicPartition(p.topic, p.partition)] = min(at, OFFSET_END) if refused else int(p.offset)
+        if p.error is not None and p.error.name() not in _UNKNOWN:
+            raise KafkaException(p.error)
+        offsets[TopicPartition(p.topic, p.partition)] = int(p.offset) if p.error is None else nowhere
     return offsets
 
 
@@ -125,8 +128,8 @@ def _repeated(ask: Callable[[], _T], control: TaskControl, settings: Mapping[str
         except KafkaException as error:
             if error.args[0].name() in _FINAL:
                 text = consumer_error_text(error.args[0], settings, None)
-                raise ConnectError(f"The committed offsets could not be read: {text}") from None
-            _log.warning("Committed offsets could not be read, retrying: %s", error.args[0].str())
+                raise ConnectError(f"The offsets of partitions could not be read: {text}") from None
+            _log.warning("The offsets of partitions could not be read, retrying: %s", error.args[0].str())
         if control.stopping:
             raise StoppedError
         control.wait(wait)

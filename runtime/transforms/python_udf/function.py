@@ -55,10 +55,10 @@ class UserFunction:
             if not error.tolerable:
                 raise
             raise DataError(f"{self._name} fails: {error}") from error
-        except SystemExit as error:
-            raise RefusedError(f"{self._name} ends the process (SystemExit: {error}) instead of returning") from error
         except Exception as error:
             raise DataError(f"{self._name} fails: {_text(error)}{_columns(error, rows)}") from error
+        except BaseException as error:  # such as SystemExit
+            raise RefusedError(f"{self._name} ends the process ({_text(error)}) instead of returning") from error
         return self._table(returned, rows)
 
     def _table(self, returned: Any, rows: pa.RecordBatch, shown: str = "") -> pa.Table | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import queue
 import sys
 import threading
@@ -63,12 +64,15 @@ class FunctionThread:
         self._calls.put(None)
 
     def _run(self) -> None:
+        process = os.getpid()
         while (item := self._calls.get()) is not None:
             call, future = item
             try:
                 future.set_result(call())
             except BaseException as error:  # raised again by run()
                 future.set_exception(error)
+            if os.getpid() != process:  # a process that the function has forked and not ended: nothing else runs in it
+                os._exit(1)
             del item, call, future
 
     def _position(self) -> str:

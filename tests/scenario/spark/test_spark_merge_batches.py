@@ -66,6 +66,22 @@ def test_unchanged_values_stay_in_the_table(recipe: LakeRecipe) -> None:
     assert all(row.keys() == {"id", "n", "text"} for row in rows)
 
 
+@pytest.mark.parametrize("recipe", ["Iceberg"], indirect=True)
+def test_names_of_tables_and_columns_are_quoted(recipe: LakeRecipe) -> None:
+    schema = "`a.b` int, `ti``ck` string, `sp ace` int"
+    first, second = ({"a.b": n, "ti`ck": f"t{n}", "sp ace": n} for n in (1, 2))
+    named = {"table": "lake.`sh op`.`or.ders``x`", "partition_by": ["sp ace", "ti`ck"]}
+    upsert = {**_target(recipe), **named, "merge": {"keys": ["a.b", "ti`ck"], "sequence": False, "soft": False}}
+    append = {**_target(recipe), **named, "table": "lake.`sh op`.more", "mode": "append", "merge": None}
+    changes = [{**row, "__deleted": False} for row in (first, second, second)]
+    states = run_batches(recipe, upsert, [
+        {"rows": changes[:2], "schema": f"{schema}, __deleted boolean"},
+        {"rows": changes[2:], "schema": f"{schema}, __deleted boolean"},
+        {"target": append, "rows": [first, second], "schema": schema},
+    ])  # fmt: skip
+    assert [sorted(rows, key=itemgetter("a.b")) for rows in states] == [[first, second]] * 3
+
+
 def test_a_write_that_was_killed_leaves_nothing(recipe: LakeRecipe, tmp_path: Path) -> None:
     schema = "id int, n int, __deleted boolean"
     batch = {"rows": [{"id": n, "n": n, "__deleted": False} for n in range(500)], "schema": schema}
@@ -78,7 +94,7 @@ def test_a_write_that_was_killed_leaves_nothing(recipe: LakeRecipe, tmp_path: Pa
 
 
 def _staged_files(folder: Path) -> list[Path]:
-    return [*folder.glob("**/.headrace/*/*"), *folder.glob("**/*__headrace_*")]
+    return [*folder.glob("**/.headrace/*/*"), *folder.glob("**/*__headrace_*/**/*.parquet")]
 
 
 def _target(recipe: LakeRecipe, soft: bool = False) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def _write(session: SparkSession, target: dict[str, Any], batch: str, step: dict
     frame, ranges = frame.select("row.*"), {"orders": {"0": [0, 1]}}
     if step.get("killed"):
         kill = _killing(session.sparkContext._gateway.proc.pid, step["killed"], len(step["rows"]) - 1)
-        frame = frame.coalesce(1).withColumn("text", udf(kill)("id"))
+        frame = frame.repartition(2).withColumn("text", udf(kill)("id"))
     staged.stage(batch, frame, ranges)
     assert (staged.batches(), staged.ranges(batch)) == ([batch], ranges)
     assert staged.publish(batch)
@@ -62,11 +62,12 @@ def _write(session: SparkSession, target: dict[str, Any], batch: str, step: dict
 
 
 def _killing(jvm: int, folder: str, last: int) -> Callable[[int], str]:
-    """A function of a row's number that kills the JVM at the last row, when others are in a file below a folder."""
+    """A function of a row's number that kills the JVM at the last row, when the other half of the rows is in a file
+    below a folder."""
 
     def kill(number: int) -> str:
         if number == last:
-            wait_until(lambda: any(Path(folder).glob("**/*0-1*/**/*.parquet")), 60, "a file with rows")
+            wait_until(lambda: any(Path(folder).glob("**/*0-1*/**/*.parquet")), 30, "a file with rows")
             os.kill(jvm, signal.SIGKILL)
         return "x" * 1000  # more than the process of Python keeps
 

@@ -97,11 +97,14 @@ def _write_csv(buffer: ArrowRows, settings: WriteSettings, out: BinaryIO) -> Non
     from pyarrow import csv
 
     schema = writable_schema(buffer.content.schema)
-    text = pa.schema([pa.field(field.name, _csv_type(field.type)) for field in schema])
+    alone = len(schema) == 1 and schema.field(0).nullable  # its nulls would be empty lines, which readers skip
+    text = pa.schema([pa.field(field.name, pa.string() if alone else _csv_type(field.type)) for field in schema])
     options = csv.WriteOptions(include_header=settings.header, delimiter=settings.delimiter)
     with _compressed(out, settings.compression) as sink, csv.CSVWriter(sink, text, write_options=options) as writer:
         for table in _tables(buffer, schema):
             columns = [_csv_column(column.combine_chunks()) for column in table.columns]
+            if alone:
+                columns = [column.cast(pa.string()).fill_null("") for column in columns]
             writer.write_table(pa.Table.from_arrays(columns, schema=text))
 
 

@@ -17,6 +17,7 @@ from runtime.connectors.files.source.opened_file import OpenedFile
 from runtime.connectors.files.source.rows import FileRows, Piece, ReadSettings, UnreadableRows, block_rows
 from runtime.connectors.files.source.text_blocks import CsvEnds, TextBlock, text_blocks, without_mark
 
+_LINE_ENDS = b"\r\n"
 _OPEN_QUOTE = "a field starts with a quote that is not closed"
 
 Part = Any
@@ -92,7 +93,7 @@ class _Parser:
         yield from self._text_parts(text[start:] if start else text)
 
     def _text_parts(self, text: bytes) -> Iterator[Part]:
-        if not text.strip():
+        if not text.strip(_LINE_ENDS):
             return
         try:
             yield self._batch(text)
@@ -122,7 +123,7 @@ class _Parser:
         parse = arrow.ParseOptions(delimiter=self._delimiter, newlines_in_values=True)
         convert = arrow.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True,
                                        quoted_strings_can_be_null=False, null_values=[""])  # fmt: skip
-        table = arrow.read_csv(pa.py_buffer(text), read, parse, convert) if text.strip() else None
+        table = arrow.read_csv(pa.py_buffer(text), read, parse, convert) if text.strip(_LINE_ENDS) else None
         return pa.record_batch([pa.array([], pa.string())] * len(names), names) if table is None else _single(table)
 
 

@@ -17,8 +17,10 @@ from typing import Any
 from urllib.parse import quote
 
 from runtime.engine.driver.session.catalogs import loaded
+from runtime.engine.driver.session.iceberg_tables import create_table
 from runtime.engine.driver.session.spark_errors import described, spark_errors
 from runtime.engine.driver.session.staging import Ranges, StagedBatches
+from runtime.engine.driver.session.table_names import identifier, name_parts
 
 _log = logging.getLogger(__name__)
 
@@ -82,12 +84,6 @@ class IcebergBranches(StagedBatches):
         return loaded(self._session, self._target["table"])
 
     def _created(self, frame: Any) -> Any:
-        from pyspark.sql.functions import col
-
-        writer = frame.limit(0).writeTo(self._target["table"]).using("iceberg")
-        for key, value in _CREATED.items():
-            writer = writer.tableProperty(key, value)
-        if columns := [col(f"`{name}`") for name in self._target["partition_by"]]:
-            writer = writer.partitionedBy(*columns)
-        writer.create()
+        table = identifier(name_parts(self._session, self._target["table"]))
+        create_table(self._session, table, frame, self._target["partition_by"], _CREATED)
         return self._loaded()

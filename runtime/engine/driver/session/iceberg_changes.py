@@ -20,6 +20,7 @@ from hashlib import sha256
 from typing import Any
 
 from runtime.engine.driver.session.catalogs import check_catalog, loaded
+from runtime.engine.driver.session.iceberg_tables import create_table
 from runtime.engine.driver.session.merge import Merge
 from runtime.engine.driver.session.merge_turns import in_turn
 from runtime.engine.driver.session.spark_errors import described, spark_errors
@@ -50,7 +51,7 @@ class IcebergChanges(StagedBatches):
         assert merge is not None
         self.discard(batch)
         staged = self._staged(batch)
-        self._session.sql(f"CREATE TABLE {staged} ({frame._jdf.schema().toDDL()}) USING iceberg")
+        create_table(self._session, staged, frame)
         properties = {_RANGES: json.dumps(ranges), _MERGE: merge.text()}
         options = {f"snapshot-property.{key}": value for key, value in properties.items()}
         frame.writeTo(staged).options(**options).append()
@@ -77,7 +78,7 @@ class IcebergChanges(StagedBatches):
         """Create the table, or change its columns to those of the rows."""
         table = loaded(self._session, self._table)
         if table is None:
-            self._create(rows)
+            create_table(self._session, self._table, rows, self._target["partition_by"])
             return
         if str(table.properties().get(_ANY_SCHEMA)).lower() == "true":  # Spark does not resolve columns then
             _log.warning("The property %s of %s is removed: Spark cannot merge with it", _ANY_SCHEMA, self._table)
@@ -86,21 +87,22 @@ class IcebergChanges(StagedBatches):
             schema = self._session._jvm.org.apache.iceberg.spark.SparkSchemaUtil.convert(rows._jdf.schema())
             table.updateSchema().unionByNameWith(schema).commit()  # nothing if all columns exist
 
-    def _create(self, rows: Any) -> None:
-        from pyspark.sql.functions import col
-
-        writer = rows.writeTo(self._table).using("iceberg")
-        if columns := [col(quoted(name)) for name in self._target["partition_by"]]:
-            writer = writer.partitionedBy(*columns)
-        writer.create()
-
     def discard(self, batch: str) -> None:
         table = loaded(self._session, self._staged(batch))
         if table is None:
             return
+        if table.currentSnapshot() is None:
+            self._delete_uncommitted(table, batch)
         self._session.sql(f"DROP TABLE IF EXISTS {self._staged(batch)} PURGE").collect()
-        if self._session._jvm.py4j.reflection.TypeUtil.isInstanceOf(_PREFIXES, table.io()):
-            table.io().deletePrefix(f"{table.location()}/")  # also files that were not committed
+
+    def _delete_uncommitted(self, table: Any, batch: str) -> None:
+        """The files of a write that was killed, which belong to no snapshot and so are not dropped with the table."""
+        place, files = str(table.location()), table.io()
+        if self._prefix + batch in place and self._session._jvm.py4j.reflection.TypeUtil.isInstanceOf(_PREFIXES, files):
+            try:
+                files.deletePrefix(f"{place}/data/")
+            except spark_errors() as error:  # such as a store that does not allow lists
+                _log.warning("Files of a write that was killed may remain in %s: %s", place, described(error))
 
     def batches(self) -> list[str]:
         check_catalog(self._session, self._target["table"])

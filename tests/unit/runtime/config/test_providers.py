@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from runtime.api.errors import ConfigError
 from runtime.config.providers import Providers, providers
+from runtime.system.allowed_folders import AllowedFolders
 
 PACKAGE = "org.apache.kafka.common.config.provider."
 
@@ -68,14 +67,19 @@ def test_a_provider_is_asked_once_for_each_path() -> None:
     assert vault.asked == [("p", ["x", "y", "none"]), ("", ["z"])]
 
 
-def test_values_of_one_file_are_of_the_same_version(tmp_path: Path) -> None:
-    """Each read of this file returns what was written last."""
-    os.mkfifo(file := tmp_path / "secrets.properties")
-    writing = Thread(target=file.write_text, args=("user=me\npassword=hunter2\n",))
-    writing.start()
-    resolved = made().resolve({"a": f"${{file:{file}:user}}", "b": f"${{file:{file}:password}}"})
+def test_values_of_one_file_are_of_the_same_version(secrets_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is replaced whenever it has been opened."""
+    opened = AllowedFolders.open
+
+    def replaced(allowed: AllowedFolders, path: str, flags: int) -> int:
+        descriptor = opened(allowed, path, flags)
+        secrets_file.unlink()
+        secrets_file.write_text("user=other\npassword=changed\n")
+        return descriptor
+
+    monkeypatch.setattr(AllowedFolders, "open", replaced)
+    resolved = made().resolve({"a": f"${{file:{secrets_file}:user}}", "b": f"${{file:{secrets_file}:password}}"})
     assert resolved.config == {"a": "me", "b": "hunter2"}
-    writing.join()
 
 
 def test_unknown_variables_remain_and_values_are_not_resolved_again(secrets_file: Path) -> None:

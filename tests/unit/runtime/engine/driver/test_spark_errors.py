@@ -32,6 +32,8 @@ def test_an_error_of_python_is_shown_instead_of_its_traceback() -> None:
         ("[USER_RAISED_EXCEPTION] too small SQLSTATE: P0001", FailureKind.DATA),
         ("[DUPLICATED_MAP_KEY] Duplicate map key 1 was found.\nIf you want ... SQLSTATE: 23505", FailureKind.DATA),
         ("[INCONSISTENT_BEHAVIOR_CROSS_VERSION.PARSE_DATETIME_BY_NEW_PARSER] You may ...", FailureKind.DATA),
+        ("[INVALID_FORMAT.MISMATCH_INPUT] The format is invalid: 999. SQLSTATE: 42601", FailureKind.DATA),
+        ("The key array and value array of MapData must have the same length.", FailureKind.DATA),
         ("[DELTA_NOT_NULL_CONSTRAINT_VIOLATED] NOT NULL constraint SQLSTATE: 23502", FailureKind.OTHER),
     ],
 )

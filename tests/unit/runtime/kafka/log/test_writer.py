@@ -37,3 +37,11 @@ def test_a_fatal_error_is_reported_and_the_next_record_gets_another_producer() -
         assert reports.get(timeout=10) == (None, 0, 1)
     finally:
         writer.close(5)
+
+
+def test_a_timestamp_that_the_topic_does_not_allow_is_explained() -> None:
+    """The brokers refuse records of a worker whose clock is an hour ahead."""
+    writer = Writer({}, lambda: None)
+    refusal = str(writer._refusal("config", KafkaError(KafkaError.INVALID_TIMESTAMP), 10))
+    assert "message.timestamp.after.max.ms of topic config" in refusal
+    assert "Compare the clocks of this machine and of the brokers" in refusal

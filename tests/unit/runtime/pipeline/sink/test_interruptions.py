@@ -243,7 +243,7 @@ def test_a_missing_offset_without_a_reset_policy_fails_the_task(broker: KafkaBro
     spec = file_sink(broker, Path("x"), topic, task_class=f"{HERE}:Sink")
     task = RunningTask(replace(spec, consumer={**spec.consumer, "auto.offset.reset": "error"}))
     task.join(60)
-    assert f"Undefined offset with no reset policy for partition {topic}-0" in task.host.trace
+    assert f"Undefined offset with no reset policy for partitions: [{topic}-0]" in task.host.trace
 
 
 class HangingFlush(SinkTask):

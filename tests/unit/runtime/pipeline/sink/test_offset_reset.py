@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from runtime.api.data.record import TopicPartition as RecordPartition
 from runtime.kafka.clients.offset_reset import offset_reset
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.sink.starting_offsets import Reset, starting_offsets
@@ -78,7 +79,7 @@ class _Counting(Consumer):
 
 
 @pytest.mark.parametrize(
-    ("policy", "first", "requests"), [("earliest", 0, 1), ("latest", 2, 1), ("by_duration:PT1H", 1, 2)]
+    ("policy", "first", "requests"), [("earliest", 0, 1), ("latest", 2, 1), ("by_duration:PT1H", 1, 4)]
 )
 def test_many_partitions_without_offsets_are_asked_for_together(
     broker: KafkaBroker, policy: str, first: int, requests: int
@@ -97,6 +98,34 @@ def test_many_partitions_without_offsets_are_asked_for_together(
     assert [p.offset for p in resolved] == [*[first] * 50, missing, missing]
     assert consumer.requests == requests
     consumer.close()
+
+
+class _Leaders(Consumer):
+    """A leader that does not know a topic any more, which the client's metadata still have, fails the whole request."""
+
+    gone = ""
+
+    def offsets_for_times(self, partitions: list[TopicPartition], *args: Any, **kwargs: Any) -> Any:
+        if any(p.topic == self.gone for p in partitions):
+            raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+        return super().offsets_for_times(partitions, *args, **kwargs)
+
+
+@pytest.mark.parametrize(("policy", "first"), [("earliest", 0), ("latest", 2), ("by_duration:PT1H", 1)])
+def test_a_deleted_topic_leaves_the_others_their_offsets(broker: KafkaBroker, policy: str, first: int) -> None:
+    topic, gone = (broker.create_topic(partitions=5) for _ in range(2))
+    with broker.writing() as write:
+        for partition in range(5):
+            write(topic, "old", partition=partition, timestamp=int((time.time() - OLD) * 1000))
+            write(topic, "new", partition=partition)
+    consumer = _Leaders({"bootstrap.servers": broker.bootstrap, "group.id": topic})
+    consumer.gone = gone
+    kept = [(topic, partition) for partition in range(5)]
+    assigned = [RecordPartition(*tp) for tp in (kept[0], (gone, 0), *kept[1:])]
+    found = Reset.of(offset_reset("", policy)).first_offsets(consumer, assigned)
+    consumer.close()
+    assert [found[RecordPartition(*tp)] for tp in kept] == [first] * 5
+    assert found[RecordPartition(gone, 0)] == (OFFSET_BEGINNING if policy == "earliest" else OFFSET_END)
 
 
 def test_a_duration_without_records_is_the_end(broker: KafkaBroker, topic: str, tmp_path: Path) -> None:

@@ -165,6 +165,7 @@ def test_an_exception_is_an_error_of_the_records() -> None:
     [
         ("nothing", {}, "nothing returns NoneType: it must return a RecordBatch"),
         ("leaving", {}, r"leaving ends the process \(SystemExit: 3\)"),
+        ("interrupting", {}, r"interrupting ends the process \(KeyboardInterrupt\)"),
         ("same", {"returns": "id BIGINT, other STRING"}, "returns no column other, which is in returns"),
         ("same", {"returns": "id BIGINT"}, "returns the column name, which is not in returns"),
         ("misnumbered", {}, "other values of _record than it was given"),
@@ -260,6 +261,10 @@ def test_only_the_record_at_fault_fails() -> None:
     assert [getattr(record, "source_offset", None) for record in made] == [{"at": n} for n in range(200) if n != 77]
     assert [failure.record for failure in letters] == [records[77]]
     assert len(user_functions.CALLS) < 20
+
+
+def test_a_process_that_a_function_has_created_ends() -> None:
+    assert [record.value for record in derive("forking", **{"timeout.ms": "20000"})] == [{"code": 1}] * 4
 
 
 @pytest.mark.parametrize(("function", "column"), [("dated", "day"), ("unsigned", "numbers")])

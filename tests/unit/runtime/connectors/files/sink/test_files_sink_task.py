@@ -230,6 +230,15 @@ def test_avro_has_the_types_of_the_connect_schema(tmp_path: Path) -> None:
         assert list(fastavro.reader(file)) == [ROW]
 
 
+@pytest.mark.parametrize(("values", "lines"), [([1, None, 2], ['"1"', '""', '"2"']), ([None, "x"], ['""', '"x"'])])
+def test_csv_with_one_column_has_no_empty_lines(tmp_path: Path, values: list[Any], lines: list[str]) -> None:
+    sink = SinkDriver(tmp_path, {"flush.size": str(len(values)), "format": "csv"})
+    sink.put(records([{"n": value} for value in values]))
+    sink.commit_until(len(values))
+    sink.stop()
+    assert next(tmp_path.rglob("*.csv")).read_text().splitlines() == ['"n"', *lines]
+
+
 def test_csv_has_nested_values_as_json(tmp_path: Path) -> None:
     sink = SinkDriver(tmp_path, {"flush.size": "1", "format": "csv", "compression": "gzip"})
     sink.put(records([ROW], schema=LOGICAL))

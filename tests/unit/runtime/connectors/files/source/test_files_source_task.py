@@ -148,6 +148,13 @@ def test_only_the_extension_shows_the_delimiter(tmp_path: Path) -> None:
     assert SourceDriver(tmp_path).drain() == [{"n": "1", "x": "2"}, {"n": "3", "x": "4"}]
 
 
+def test_rows_whose_fields_are_all_empty_are_rows_also_with_tabs(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("n,x\n,\n")
+    (tmp_path / "b.tsv").write_text("n\tx\n\t\n\t\n")
+    source = SourceDriver(tmp_path, {"finished.after.ms": "0"})
+    assert source.drain() == [{"n": None, "x": None}] * 3
+
+
 def test_csv_without_a_header(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("1;x\n2;y\n")
     config = {"csv.header": "false", "csv.delimiter": ";"}
