@@ -92,9 +92,11 @@ def consumer_error_text(error: KafkaError, settings: Mapping[str, Any], topic: s
     """The message for a right that a consumer lacks, or a setting that brokers refuse; the error's own message for
     other errors."""
     if error.name() == "INVALID_SESSION_TIMEOUT":
+        timeout = settings.get("session.timeout.ms")
+        lowered = ", limited by max.poll.interval.ms," if settings.get("max.poll.interval.ms") == timeout else ""
         return (
-            f"{error.str()}: session.timeout.ms={settings.get('session.timeout.ms')} is not between the brokers' "
-            "group.min.session.timeout.ms and group.max.session.timeout.ms. A max.poll.interval.ms below it limits it"
+            f"{error.str()}: session.timeout.ms={timeout}{lowered} is not between the brokers' "
+            "group.min.session.timeout.ms and group.max.session.timeout.ms"
         )
     if error.name() == "GROUP_AUTHORIZATION_FAILED":
         return denial(settings, "READ", f"group {settings.get('group.id', '')}")

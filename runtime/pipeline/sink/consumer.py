@@ -65,10 +65,11 @@ _DEFAULTS: dict[str, Any] = {
 # Members notice a rebalance with their next heartbeat: with several tasks, each join waits for the others.
 _SHARED_GROUP: dict[str, Any] = {"heartbeat.interval.ms": 500}
 
-# Java's consumer gives up after these errors, too; librdkafka tries the same again without end.
+# Java's consumer gives up after these errors, too; librdkafka tries the same again without end. It also gives up after
+# INCONSISTENT_GROUP_PROTOCOL, which heals when the other members have left, as after a change of the strategy.
 _FINAL = (
     "TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED", "INVALID_SESSION_TIMEOUT", "INVALID_GROUP_ID",
-    "GROUP_MAX_SIZE_REACHED",
+    "GROUP_MAX_SIZE_REACHED", "UNSUPPORTED_ASSIGNOR",
 )  # fmt: skip
 
 CONSUMER = "consumer"

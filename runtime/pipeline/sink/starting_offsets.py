@@ -6,6 +6,8 @@ import logging
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from runtime.api.data.record import TopicPartition
@@ -52,12 +54,13 @@ class Reset:
         if self.age is not None:
             since = max(0, int((time.time() - self.age) * 1000))
             first = listed_offsets(consumer, partitions, since, _REQUEST_TIMEOUT)
-            return {**first, **listed_offsets(consumer, _without_record(first), OFFSET_END, _REQUEST_TIMEOUT)}
+            ends = listed_offsets(consumer, _without_record(first), OFFSET_END, _REQUEST_TIMEOUT)
+            return {**dict.fromkeys(partitions, OFFSET_END), **first, **ends}
         if self.policy == "error" and partitions:
             names = ", ".join(f"{topic}-{partition}" for topic, partition in partitions)
             raise ConnectError(f"Undefined offset with no reset policy for partitions: [{names}]")
-        latest = self.policy in ("latest", "largest", "end")
-        return listed_offsets(consumer, partitions, OFFSET_END if latest else OFFSET_BEGINNING, _REQUEST_TIMEOUT)
+        at = OFFSET_END if self.policy in ("latest", "largest", "end") else OFFSET_BEGINNING
+        return {**dict.fromkeys(partitions, at), **listed_offsets(consumer, partitions, at, _REQUEST_TIMEOUT)}
 
 
 def listed_offsets(
@@ -65,28 +68,36 @@ def listed_offsets(
 ) -> dict[TopicPartition, int]:
     """The offsets of the first records at this time (milliseconds since 1970), or at the client's logical offset.
     Takes one request to each leader, however many partitions it has; the client has no other call for that.
-    A partition without such a record, or that does not exist, has a logical offset."""
-    from confluent_kafka import OFFSET_END, KafkaException
+    A partition without such a record has a logical offset, one that does not exist is left out."""
+    from confluent_kafka import KafkaException
     from confluent_kafka import TopicPartition as KafkaPartition
 
     if not partitions:
         return {}
-    nowhere, asked = min(at, OFFSET_END), list(partitions)
     try:
-        listed = consumer.offsets_for_times([KafkaPartition(*tp, at) for tp in asked], timeout=timeout)
+        listed = consumer.offsets_for_times([KafkaPartition(*tp, at) for tp in partitions], timeout=timeout)
     except KafkaException as error:  # a leader that does not know one partition fails the request for all
         if error.args[0].name() not in _UNKNOWN:
             raise
-        if len(asked) == 1:
-            return {asked[0]: nowhere}
-        halves = asked[: len(asked) // 2], asked[len(asked) // 2 :]
-        return {tp: o for half in halves for tp, o in listed_offsets(consumer, half, at, timeout).items()}
+        parts = _divided(partitions)
+        return {tp: o for part in parts for tp, o in listed_offsets(consumer, part, at, timeout).items()}
     offsets: dict[TopicPartition, int] = {}
     for p in listed:
-        if p.error is not None and p.error.name() not in _UNKNOWN:
+        if p.error is None:
+            offsets[TopicPartition(p.topic, p.partition)] = int(p.offset)
+        elif p.error.name() not in _UNKNOWN:
             raise KafkaException(p.error)
-        offsets[TopicPartition(p.topic, p.partition)] = int(p.offset) if p.error is None else nowhere
     return offsets
+
+
+def _divided(partitions: Collection[TopicPartition]) -> list[list[TopicPartition]]:
+    """The partitions of each topic, or two halves of those of one topic; nothing for a single partition."""
+    ordered = sorted(partitions)
+    topics = [list(group) for _, group in groupby(ordered, key=attrgetter("topic"))]
+    if len(topics) > 1:
+        return topics
+    half = len(ordered) // 2
+    return [ordered[:half], ordered[half:]] if half else []
 
 
 def _without_record(offsets: Mapping[TopicPartition, int]) -> list[TopicPartition]:

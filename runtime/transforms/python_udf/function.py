@@ -21,7 +21,6 @@ BATCHES = (ARROW, TABLE, PANDAS)
 
 _TYPES = {"RecordBatch": ARROW, "Table": TABLE, "DataFrame": PANDAS}
 _STREAMS = ("Iterator", "Iterable", "Generator")
-_ENDS = (Exception, SystemExit)  # SystemExit ends a process, unless it is caught
 
 
 class UserFunction:
@@ -93,7 +92,7 @@ def load_function(reference: FunctionReference) -> Any:
     """The function, or the class whose instance is the function. ConfigError."""
     try:
         module = importlib.import_module(reference.module)
-    except _ENDS as error:
+    except BaseException as error:  # such as SystemExit
         if isinstance(error, ModuleNotFoundError) and f"{reference.module}.".startswith(f"{error.name}."):
             raise ConfigError(f"There is no module {error.name}, which function={reference} names") from error
         raise ConfigError(
@@ -125,7 +124,7 @@ def _created(target: Any, reference: FunctionReference) -> Callable[[Any], Any]:
         return typing.cast("Callable[[Any], Any]", target)
     try:
         return typing.cast("Callable[[Any], Any]", target())
-    except _ENDS as error:
+    except BaseException as error:  # such as SystemExit
         raise ConfigError(f"{reference} cannot be created: {_text(error)}") from error
 
 

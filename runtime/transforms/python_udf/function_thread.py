@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -68,12 +69,13 @@ class FunctionThread:
         while (item := self._calls.get()) is not None:
             call, future = item
             try:
-                future.set_result(call())
+                finish = partial(future.set_result, call())
             except BaseException as error:  # raised again by run()
-                future.set_exception(error)
+                finish = partial(future.set_exception, error)
             if os.getpid() != process:  # a process that the function has forked and not ended: nothing else runs in it
                 os._exit(1)
-            del item, call, future
+            finish()
+            del item, call, future, finish
 
     def _position(self) -> str:
         """Where the function is."""

@@ -13,6 +13,7 @@ from runtime.model.states import State, TaskId
 from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 from runtime.system.processes import OwnProcess
 from tests.support.processes import alive, children, command_line, direct_children
+from tests.support.waiting import wait_until
 
 _MAINS = ("org.apache.spark.api.python.PythonGatewayServer", "org.apache.spark.deploy.SparkSubmit")  # of Spark's JVMs
 
@@ -121,5 +122,10 @@ def jvm_of(processes: dict[int, str]) -> int:
     return next(pid for pid, command in processes.items() if any(main in command for main in _MAINS))
 
 
-def driver_of(processes: dict[int, str]) -> int:
-    return next(pid for pid, command in processes.items() if "runtime.engine.driver.driver" in command)
+def driver_of(worker: int) -> int:
+    """The driver of a worker's process; waits for it if it is being replaced."""
+
+    def drivers() -> list[int]:
+        return [pid for pid in children(worker) if "runtime.engine.driver.driver" in command_line(pid)]
+
+    return wait_until(drivers, 60, "the driver")[0]

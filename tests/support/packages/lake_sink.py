@@ -8,7 +8,6 @@ from functools import partial
 
 from tests.support.connect import Connect
 from tests.support.engine.engine_recorder import driver_of
-from tests.support.processes import children, command_line
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -28,12 +27,8 @@ def kill_between_batches(process: WorkerProcess, connect: Connect, name: str) ->
             process.kill()
             process.start()
         else:
-            os.kill(connect.slot_of(name) if victim == "slot" else _driver_of(process.pid), signal.SIGKILL)
+            os.kill(connect.slot_of(name) if victim == "slot" else driver_of(process.pid), signal.SIGKILL)
 
 
 def _has_grown(connect: Connect, name: str, before: int) -> bool:
     return committed(connect, name) > before
-
-
-def _driver_of(worker: int) -> int:
-    return driver_of({pid: command_line(pid) for pid in children(worker)})

@@ -98,7 +98,11 @@ class IcebergChanges(StagedBatches):
     def _delete_uncommitted(self, table: Any, batch: str) -> None:
         """The files of a write that was killed, which belong to no snapshot and so are not dropped with the table."""
         place, files = str(table.location()), table.io()
-        if self._prefix + batch in place and self._session._jvm.py4j.reflection.TypeUtil.isInstanceOf(_PREFIXES, files):
+        if not self._session._jvm.py4j.reflection.TypeUtil.isInstanceOf(_PREFIXES, files):
+            _log.warning("Files of a write that was killed may remain in %s, whose store lists no files", place)
+        elif self._prefix + batch not in place:
+            _log.warning("Files of a write that was killed may remain in %s, a folder without the table's name", place)
+        else:
             try:
                 files.deletePrefix(f"{place}/data/")
             except spark_errors() as error:  # such as a store that does not allow lists

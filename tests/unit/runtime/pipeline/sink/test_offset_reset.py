@@ -79,7 +79,7 @@ class _Counting(Consumer):
 
 
 @pytest.mark.parametrize(
-    ("policy", "first", "requests"), [("earliest", 0, 1), ("latest", 2, 1), ("by_duration:PT1H", 1, 4)]
+    ("policy", "first", "requests"), [("earliest", 0, 1), ("latest", 2, 1), ("by_duration:PT1H", 1, 2)]
 )
 def test_many_partitions_without_offsets_are_asked_for_together(
     broker: KafkaBroker, policy: str, first: int, requests: int
