@@ -78,12 +78,8 @@ class _Counting(Consumer):
         return super().get_watermark_offsets(*args, **kwargs)
 
 
-@pytest.mark.parametrize(
-    ("policy", "first", "requests"), [("earliest", 0, 1), ("latest", 2, 1), ("by_duration:PT1H", 1, 2)]
-)
-def test_many_partitions_without_offsets_are_asked_for_together(
-    broker: KafkaBroker, policy: str, first: int, requests: int
-) -> None:
+@pytest.mark.parametrize(("policy", "first"), [("earliest", 0), ("latest", 2), ("by_duration:PT1H", 1)])
+def test_many_partitions_without_offsets_are_asked_for_together(broker: KafkaBroker, policy: str, first: int) -> None:
     topic = broker.create_topic(partitions=50)
     with broker.writing() as write:
         for partition in range(50):
@@ -96,7 +92,7 @@ def test_many_partitions_without_offsets_are_asked_for_together(
     resolved = starting_offsets(consumer, assigned, reset, TaskControl(False, lambda: None), settings)
     missing = OFFSET_BEGINNING if policy == "earliest" else OFFSET_END
     assert [p.offset for p in resolved] == [*[first] * 50, missing, missing]
-    assert consumer.requests == requests
+    assert consumer.requests == 1
     consumer.close()
 
 
