@@ -270,6 +270,14 @@ async def test_offsets_that_cannot_be_read_open_the_editor_with_old_ones_only_wh
         await seen.sees("read 1 min ago; reading again failed: cannot reach w")
 
 
+async def test_offsets_are_not_read_for_the_editor_without_a_connector() -> None:
+    async with detached_console() as seen:
+        pane = seen.home.view.offsets
+        assert pane.connector is None
+        pane.edit()
+        assert seen.home.status.text != READING
+
+
 async def test_many_partitions_are_edited_without_delay() -> None:
     async with detached_console(connector("one", "STOPPED", (), topics="t")) as seen:
         await seen.go("one")
