@@ -10,9 +10,11 @@ from rich.cells import cell_len
 
 _ERRORS = "headrace-similar"
 _SIMILAR = {
-    **dict.fromkeys("●○", "*"), "✗": "x", "✓": "v", "■": "#", "‖": "=", "↻": "~", "…": ".", "–": "-", "−": "-",
-    **dict.fromkeys("▌█│┤", "|"), **dict.fromkeys("─┴┬", "-"), **dict.fromkeys("╭╮╰╯└┘┌┐├┼", "+"),
-    **dict.fromkeys("→", ">"), "←": "<", "↑": "^", "↓": "v", "±": "+", "·": ".",
+    **dict.fromkeys("●○", "*"), "✗": "x", "×": "x", "✓": "v", "✚": "+", "■": "#", "‖": "=", "↻": "~", "…": ".",
+    **dict.fromkeys("‐–—―−", "-"),
+    **dict.fromkeys("▉▊▋▌▍▎▏█│┤", "|"), **dict.fromkeys("─┴┬", "-"), **dict.fromkeys("╭╮╰╯└┘┌┐├┼", "+"),
+    **dict.fromkeys("→↳►▸›", ">"), **dict.fromkeys("←⏎", "<"), "↑": "^", **dict.fromkeys("↓▾", "v"),
+    "±": "+", "·": ".", "•": "*",
     **dict.fromkeys("▁▂▃", "_"), **dict.fromkeys("▄▅▆▇", "="),
 }  # fmt: skip
 

@@ -64,22 +64,23 @@ def _connector(connector: SavedConnector) -> Json:
     return saved
 
 
-def text(value: Json) -> str:
+def text(document: Json) -> str:
     """The value of a document as JSON, with a line for each configuration key and each offset."""
-    connectors = {name: _connector_text(connector) for name, connector in value["connectors"].items()}
-    return _object(_rendered(value) | {"connectors": _object(connectors, "  ")}, "") + "\n"
+    connectors = {name: _connector_text(connector) for name, connector in document["connectors"].items()}
+    return _object(_rendered(document, "connectors") | {"connectors": _object(connectors, "  ")}, "") + "\n"
 
 
 def _connector_text(connector: Json) -> str:
-    parts = _rendered(connector) | {"config": _object(_rendered(connector["config"]), "      ")}
-    if connector.get("offsets"):
+    parts = _rendered(connector, "config", "offsets")
+    parts["config"] = _object(_rendered(connector["config"]), "      ")
+    if "offsets" in connector:
         offsets = ",\n        ".join(map(compact, connector["offsets"]))
-        parts["offsets"] = f"[\n        {offsets}\n      ]"
+        parts["offsets"] = f"[\n        {offsets}\n      ]" if offsets else "[]"
     return _object(parts, "    ")
 
 
-def _rendered(value: Mapping[str, Json]) -> dict[str, str]:
-    return {key: compact(part) for key, part in value.items()}
+def _rendered(members: Mapping[str, Json], *omitted: str) -> dict[str, str]:
+    return {key: compact(member) for key, member in members.items() if key not in omitted}
 
 
 def _object(rendered: Mapping[str, str], indent: str) -> str:

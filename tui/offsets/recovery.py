@@ -72,6 +72,8 @@ class Recovery:
         operation = self._operation(pending, lock, state)
         match pending.step:
             case ChangeStep.STOPPING:
+                if not pending.plan.must_stop:  # someone else had stopped the connector
+                    self._must_be_stopped(pending, state)
                 if state == "STOPPED":
                     return _applied(await operation.change_offsets())
                 return _applied(await operation.run())

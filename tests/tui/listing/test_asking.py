@@ -103,6 +103,10 @@ async def test_read_only_refuses_before_asking() -> None:
         await seen.until(lambda: isinstance(seen.app.screen, LoggersScreen))
         await seen.press("a", *"org.apache", "enter")
         await seen.sees("setting a level refused: the context")
+        await seen.press("slash", "x")
+        await seen.until(lambda: isinstance(seen.app.screen, LoggersScreen) and seen.app.screen.filter_text == "x")
+        await seen.pilot.pause()
+        assert "by /x" not in seen.text, "no loggers could be read"
 
 
 async def test_keys_typed_after_a_verb_never_reach_the_list() -> None:

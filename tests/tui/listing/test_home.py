@@ -110,7 +110,8 @@ async def test_a_key_that_has_no_effect_says_why() -> None:
         await seen.sees("s stop: no connector is selected")
         seen.home.report("an error", "bad")
         await seen.press("z")
-        await seen.sees("an error")
+        await seen.pilot.pause()
+        assert (seen.home.status.text, seen.home.status.kind) == ("an error", "bad")
         seen.home.report("")
         await seen.press("L")
         await seen.sees("loggers of", "cannot reach")
@@ -267,6 +268,14 @@ async def test_offsets_that_cannot_be_read_open_the_editor_with_old_ones_only_wh
         pane.unreadable("one", "cannot reach w")
         await seen.until(lambda: pane.is_editing and '"kafka_offset": 7' in pane.editor.text)
         await seen.sees("read 1 min ago; reading again failed: cannot reach w")
+
+
+async def test_offsets_are_not_read_for_the_editor_without_a_connector() -> None:
+    async with detached_console() as seen:
+        pane = seen.home.view.offsets
+        assert pane.connector is None
+        pane.edit()
+        assert seen.home.status.text != READING
 
 
 async def test_many_partitions_are_edited_without_delay() -> None:

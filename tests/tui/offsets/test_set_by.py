@@ -95,4 +95,4 @@ async def test_a_key_that_is_not_bound_leaves_the_dialog_open() -> None:
         await seen.sees("set s to", EXPECTED[:20])
         await seen.press("ctrl+g", *"-5")
         await seen.until(lambda: seen.app.screen.query_one(Input).value == "-5")
-        assert isinstance(seen.app.screen, SetByTimeDialog) and "no function" not in seen.text
+        assert isinstance(seen.app.screen, SetByTimeDialog)

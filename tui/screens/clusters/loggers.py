@@ -138,7 +138,8 @@ class LoggersScreen(ListScreen[None]):
             grid.empty = f"nothing matches /{visible(self.filter_text)}"
         grid.show(shown, self.cells, {"name": max((len(name) for name in shown), default=0)}, follow=True)
         words = counted(len(self.loggers), "logger") if self.loggers else ""
-        words = f"{len(shown):,} of {words} by /{visible(self.filter_text)}" if self.filter_text else words
+        if words and self.filter_text:
+            words = f"{len(shown):,} of {words} by /{visible(self.filter_text)}"
         self.head(f"loggers of {visible(self.label)}", words)
 
     def cells(self, name: str) -> Mapping[str, Cell]:

@@ -259,14 +259,13 @@ class HomeBase(Screen[None], ReportsKeys):
 
     def set_filter(self, text: str) -> None:
         self.clear_report(self._filter_note)
+        self._filter_note = ""
         self.filter_text = text
         self.draw(follow=True)
 
     def filter_by(self, text: str) -> None:
         """Sets a complete filter; reports a term that is not understood, or a value that no connector has."""
-        self.clear_report(self._filter_note)
-        if text != self.filter_text:
-            self.set_filter(text)
+        self.set_filter(text)
         self._filter_note, kind = note_about(text, self.snapshot.connectors.values())
         if self._filter_note:
             self.report(self._filter_note, kind)

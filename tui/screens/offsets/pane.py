@@ -222,6 +222,8 @@ class OffsetsPane(Pane):
 
     def edit(self) -> None:
         """Opens the editor. Old offsets are read again before, unless the cluster does not respond."""
+        if self.connector is None:
+            return
         if self.offsets is None or (self._is_old and not self.services.is_stale):
             self._want_edit = True
             self.report(READING)

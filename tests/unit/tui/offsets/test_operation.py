@@ -303,6 +303,31 @@ async def test_a_recovery_does_not_resume_a_connector_that_someone_else_had_stop
     assert worker.state == "STOPPED" and store.pending.of("s") is None
 
 
+@pytest.mark.parametrize("resumed", [False, True])
+async def test_a_change_killed_while_it_waits_for_the_stop_of_someone_else_is_finished_only_if_stopped(
+    worker: Worker, store: ChangeStore, resumed: bool
+) -> None:
+    class Killed(Exception):
+        pass
+
+    def report(step: str) -> None:
+        if step.startswith("waiting for STOPPED"):
+            raise Killed
+
+    worker.state, worker.looks = "STOPPED", -1  # the task is still running when the state is read again
+    with pytest.raises(Killed):
+        await carry_out(plan(), Connect(worker), store, report, worker.clock)
+    if resumed:
+        worker.state = "RUNNING"
+        with pytest.raises(OffsetsNotApplied, match="s is RUNNING: someone resumed it") as caught:
+            await Recovery(Connect(worker), store).finish("s")
+        assert "finish s --forget" in caught.value.advice
+        assert worker.offset == 1500 and store.pending.of("s") is not None
+    else:
+        await Recovery(Connect(worker), store).finish("s")
+        assert (worker.state, worker.offset) == ("STOPPED", 500) and store.pending.of("s") is None
+
+
 async def test_a_deletion_without_an_answer_is_detected(worker: Worker, store: ChangeStore) -> None:
     worker.state, worker.arrives = "STOPPED", True
     worker.away = lambda seen: unknown() if seen == 3 else None  # offsets, reset, delete
