@@ -93,11 +93,11 @@ async def deleted(connect: Connect, kept: ConfigHistoryFiles) -> list[Json]:
 
 
 def last_change(history: ConfigHistory, name: str) -> ConfigEntry:
-    """The newest change between two configs. Raises NotFound if there is none."""
+    """The newest change between two configs. Raises HeadraceError if there is none."""
     for entry in history.entries:
         if entry.action == "update" and entry.changes:
             return entry
-    raise NotFound(f"the config of {name} has not been changed yet", 404, history.advice)
+    raise HeadraceError(f"the config of {name} has not been changed yet", history.advice)
 
 
 def numbered(history: ConfigHistory, name: str, number: int) -> ConfigEntry:

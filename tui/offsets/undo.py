@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from tui import model
 from tui.client.client import Connect
-from tui.errors import NotFound, Refused
+from tui.errors import HeadraceError, NotFound, Refused
 from tui.formatting import utc_time
 from tui.model import Offset
 from tui.offsets import partitions
@@ -76,7 +76,7 @@ async def by_worker(connect: Connect, name: str) -> list[Json] | None:
 
 
 def last(history: OffsetHistory, name: str) -> HistoryEntry:
-    """The newest entry that changed an offset. Raises NotFound if there is none."""
+    """The newest entry that changed an offset. Raises HeadraceError if there is none."""
     entry = next((past for past in history.entries if past.has_changed), None)
     if entry is None:
         advice = (
@@ -84,7 +84,7 @@ def last(history: OffsetHistory, name: str) -> HistoryEntry:
             if history.by_worker
             else "this worker keeps no history; this machine records only changes made from here"
         )
-        raise NotFound(f"the offsets of {name} have not been changed yet", 404, advice)
+        raise HeadraceError(f"the offsets of {name} have not been changed yet", advice)
     return entry
 
 
