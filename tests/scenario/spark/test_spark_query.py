@@ -19,7 +19,7 @@ from confluent_kafka import Producer
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import JSON_VALUES, STRING, STRINGS, Connect
-from tests.support.engine.engine_recorder import driver_of
+from tests.support.engine.engine_recorder import living_driver
 from tests.support.processes import children
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
@@ -151,7 +151,7 @@ def _kill(process: WorkerProcess, connect: Connect, name: str, victim: str) -> N
         process.kill()
         process.start()
     else:
-        os.kill(connect.slot_of(name) if victim == "slot" else driver_of(process.pid), signal.SIGKILL)
+        os.kill(connect.slot_of(name) if victim == "slot" else living_driver(process.pid), signal.SIGKILL)
 
 
 def test_windows_are_sent_once_after_a_kill_and_a_changed_query_is_refused(

@@ -17,7 +17,7 @@ from pyarrow import parquet
 
 from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import JSON_VALUES, STRING, Connect
-from tests.support.engine.engine_recorder import driver_of
+from tests.support.engine.engine_recorder import living_driver
 from tests.support.tasks.pipeline import records
 from tests.support.waiting import wait_until
 from tests.support.workers import StartWorker, WorkerProcess
@@ -91,7 +91,7 @@ def test_each_row_is_sent_once_after_kills_and_again_after_a_set_back(
             process.kill()
             process.start()
         else:
-            os.kill(connect.slot_of(name) if victim == "slot" else driver_of(process.pid), signal.SIGKILL)
+            os.kill(connect.slot_of(name) if victim == "slot" else living_driver(process.pid), signal.SIGKILL)
     wait_until(lambda: _is_done(connect, name, last), 600, "all batches committed")
     everything = list(range((last + 1) * size))
     assert _ids(broker, topic) == everything

@@ -15,6 +15,7 @@ from runtime.system.processes import OwnProcess
 from tests.support.processes import alive, children, command_line, direct_children
 from tests.support.waiting import wait_until
 
+_DRIVER = "runtime.engine.driver.driver"
 _MAINS = ("org.apache.spark.api.python.PythonGatewayServer", "org.apache.spark.deploy.SparkSubmit")  # of Spark's JVMs
 
 
@@ -113,7 +114,7 @@ def descendants(pid: int) -> dict[int, str]:
     """Command lines of all living processes of this process's engines: drivers and their descendants. Other
     descendants, such as the broker of the test run and workers with their own engines, are excluded."""
     below = children(pid)
-    drivers = [child for child in direct_children(pid) if "runtime.engine.driver.driver" in command_line(child)]
+    drivers = [child for child in direct_children(pid) if _DRIVER in command_line(child)]
     engines = {*drivers, *(child for driver in drivers for child in children(driver))}
     return {child: command_line(child) for child in below if child in engines and alive(child)}
 
@@ -122,10 +123,11 @@ def jvm_of(processes: dict[int, str]) -> int:
     return next(pid for pid, command in processes.items() if any(main in command for main in _MAINS))
 
 
-def driver_of(worker: int) -> int:
+def driver_of(processes: dict[int, str]) -> int:
+    return next(pid for pid, command in processes.items() if _DRIVER in command)
+
+
+def living_driver(worker: int) -> int:
     """The driver of a worker's process; waits for it if it is being replaced."""
-
-    def drivers() -> list[int]:
-        return [pid for pid in children(worker) if "runtime.engine.driver.driver" in command_line(pid)]
-
-    return wait_until(drivers, 60, "the driver")[0]
+    drivers = wait_until(lambda: [pid for pid in children(worker) if _DRIVER in command_line(pid)], 60, "the driver")
+    return drivers[0]

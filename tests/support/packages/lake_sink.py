@@ -7,7 +7,7 @@ import signal
 from functools import partial
 
 from tests.support.connect import Connect
-from tests.support.engine.engine_recorder import driver_of
+from tests.support.engine.engine_recorder import living_driver
 from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess
 
@@ -27,7 +27,7 @@ def kill_between_batches(process: WorkerProcess, connect: Connect, name: str) ->
             process.kill()
             process.start()
         else:
-            os.kill(connect.slot_of(name) if victim == "slot" else driver_of(process.pid), signal.SIGKILL)
+            os.kill(connect.slot_of(name) if victim == "slot" else living_driver(process.pid), signal.SIGKILL)
 
 
 def _has_grown(connect: Connect, name: str, before: int) -> bool:
