@@ -15,7 +15,7 @@ from runtime.connectors.files.arrow_types import connect_schema
 _types = pa.types
 
 _UNFIT_ERRORS = (pa.ArrowException, ValueError, OverflowError, KeyError)
-"""What Arrow raises for values that Python does not have, such as times after the year 9999, or maps in which a key
+"""The errors of Arrow for values that Python does not have, such as times after the year 9999, or maps in which a key
 occurs twice."""
 
 

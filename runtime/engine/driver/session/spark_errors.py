@@ -15,7 +15,7 @@ _DATA = re.compile(
     r"SQLSTATE: (22|23505|54000|P0001)|\.PARSE_DATETIME_BY_NEW_PARSER\]|\[INVALID_FORMAT\.MISMATCH_INPUT\]"
     r"|array of MapData must have the same length"
 )
-"""Of errors in a value: SQL's class of data exceptions, a map with equal keys, a collection that is too large,
+"""Texts of errors in a value: SQL's class of data exceptions, a map with equal keys, a collection that is too large,
 raise_error(), a time that Spark's former parser would read in another way, a text that to_number() cannot read, and
 map_from_arrays() of different lengths."""
 _TRACEBACK = "Traceback (most recent call last):"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -133,7 +132,6 @@ async def test_requests_share_a_connection_unless_the_server_closes_it(
         connection.close()
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux shows the timers of connections")
 async def test_a_connection_whose_other_end_vanishes_is_noticed(make: Make) -> None:
     """The system sends probes on an open connection."""
 

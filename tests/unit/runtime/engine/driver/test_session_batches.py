@@ -97,7 +97,7 @@ def test_a_batch_that_was_written_for_a_task_that_has_gone_is_discarded() -> Non
     assert staged.staged == ["0-a"]
 
 
-def test_what_a_cancelled_write_has_left_is_discarded() -> None:
+def test_rows_of_a_cancelled_write_are_discarded() -> None:
     staged = StagedInMemory()
 
     def write(request: Any) -> None:

@@ -56,11 +56,18 @@ def test_an_unknown_measure_matches_neither_way_and_an_unfinished_one_always() -
         assert passes(text, one), text
 
 
+def _shows(some: list[Connector], kind: str, beginnings: dict[str, str]) -> None:
+    """Each filter is followed by a note of this kind with this beginning."""
+    for text, beginning in beginnings.items():
+        note = note_about(text, some)
+        assert note.kind == kind and note.text.startswith(beginning), text
+
+
 def test_terms_that_are_not_understood_are_named() -> None:
     some = [connector("a:b", topics="orders")]
     for text in ("", "a", "state:fail -type:source", "lag>1k -since<10m", "config:topics~y", "a:b", "-A:B", "topic:o"):
         assert note_about(text, some) == FilterNote(), text
-    for text, error in {
+    _shows(some, "bad", {
         "a lag>5x": "lag>5x: expected for example lag<1.5k or lag>1.5k",
         "-lag>": "-lag>: expected for example lag<",
         "tasks=3": "tasks=3: expected for example tasks<2 or tasks>2",
@@ -70,21 +77,17 @@ def test_terms_that_are_not_understood_are_named() -> None:
         "-state:Runing": "-state:Runing: runing is not a state (did you mean running?); choose from failed,",
         "task.state:x": "task.state:x: x is not a task state; choose from failed,",
         "type:": "type: expected a value: source, sink",
-    }.items():
-        note = note_about(text, some)
-        assert note.kind == "bad" and note.text.startswith(error), text
+    })  # fmt: skip
 
 
 def test_values_that_no_connector_has_are_no_error() -> None:
     some = [connector("a", topics="orders")]
-    for text, expected in {
+    _shows(some, "info", {
         "class:FilStreamSnk": "class:FilStreamSnk: no connector has the class filstreamsnk (did you mean file",
         "topic:ordres": "topic:ordres: no connector has the topic ordres (did you mean orders?)",
         "config:topcs~x": "config:topcs~x: no connector has the key topcs (did you mean topics?)",
         "-topic:y worker:w2": "worker:w2: no connector has the worker w2",
-    }.items():
-        note = note_about(text, some)
-        assert note.kind == "info" and note.text.startswith(expected), text
+    })  # fmt: skip
     assert note_about("topic:ordres lag>5x", some).kind == "bad", "an error comes first"
     assert note_about("-topic:y -config:z -class:x", some) == FilterNote(), "a negated term asks for this"
     assert note_about("class:x topic:y config:z", []) == FilterNote(), "nothing is known before the first response"
