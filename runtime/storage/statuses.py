@@ -89,10 +89,6 @@ class StatusStore:
         """The status of a task, if any."""
         return self._tasks.get(task.connector, {}).get(task.task)
 
-    def is_running(self, task: TaskId) -> bool:
-        status = self.task_status(task)
-        return status is not None and status.state is State.RUNNING
-
     def task_statuses(self, name: str) -> dict[int, StatusRecord]:
         """A copy of the statuses of a connector's tasks, by task number."""
         return dict(self._tasks.get(name, {}))

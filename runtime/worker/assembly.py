@@ -213,7 +213,7 @@ def assemble(
     health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}", membership=group, engine=engine)
     lines = ConnectorLines(secrets.scrub_of)
     expiry = Expiry(configs, journal, positions.offsets_retention)
-    stalls = Stalls(board.meters, statuses.is_running, board.notice, config.stalled)
+    stalls = Stalls(board.meters, board.runs, board.notice, config.stalled)
 
     def limit_of(name: str) -> RateLimit:
         return connector_limit(configs.connector(name), config.providers)
