@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,8 @@ _KEEPS_TASKS = "headrace.keeps.tasks"
 """Field of the record of a connector or of its target state: the task configs before the record are still those of the
 connector. Compaction may remove the connector's earlier records, so that these task configs look like those of a
 deleted connector."""
+
+_TOMBSTONES = 500  # of deleted connectors' task configs that are written at once, beside those of the last connector
 
 LIVE = ("headrace.rate.", "headrace.restart.")
 """Prefixes of keys that take effect while connector and tasks run: a change of them restarts nothing."""
@@ -233,12 +235,18 @@ class ConfigStore:
 
         In a mixed group the configs of single tasks remain, without the commit record that would apply them: for each
         of their tombstones Apache's workers would log an error."""
-        for name, numbers in list(self._task_numbers.items()):
-            if self._exists(name):
-                continue
-            tasks = () if self._mixed else sorted(numbers)
-            keys = [_COMMIT + name, *(f"{_TASK}{name}-{number}" for number in tasks)]
+        names = iter(list(self._task_numbers))
+        while keys := self._next_remains(names):
             await self._lead([(_key(key), None) for key in keys])
+
+    def _next_remains(self, names: Iterator[str]) -> list[str]:
+        """The keys of the task configs of the next deleted connectors among these."""
+        keys: list[str] = []
+        while len(keys) < _TOMBSTONES and (name := next(names, None)) is not None:
+            if not self._exists(name):
+                tasks = () if self._mixed else sorted(self._task_numbers.get(name, ()))
+                keys += [_COMMIT + name, *(f"{_TASK}{name}-{number}" for number in tasks)]
+        return keys
 
     async def _keep_past(self, name: str, after: Mapping[str, str] | None) -> None:
         if self._keep is not None:
@@ -271,7 +279,7 @@ class ConfigStore:
                 tasks.append(_record(f"{_TASK}{name}-{i}", {"properties": dict(config)}))
             await self._lead([*tasks, _record(_COMMIT + name, {"tasks": len(configs)})])
         finally:
-            self._task_writes[name] -= 1
+            self._task_writes -= Counter([name])  # drops names without writes
 
     async def put_fencing_count(self, stored: StoredConnector) -> None:
         """Store that earlier tasks of an exactly-once source have been fenced, and how many tasks may run now
@@ -337,6 +345,8 @@ class ConfigStore:
                 entry.created = record.offset
         if entry.empty:
             del self._entries[name]
+            if name not in self.fencing_counts:  # it has never run exactly once
+                self._unfenced.discard(name)
         return entry.revision == record.offset
 
     def _apply(self, record: LogRecord) -> str | None:

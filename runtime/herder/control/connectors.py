@@ -86,10 +86,9 @@ class Connectors:
         for name in {*self._group.owned(), *self._loops}:
             self.config_changed(name)
 
-    async def remove_deleted(self) -> None:
-        """Remove the statuses and the task configs of connectors that are no longer stored: their owners have ended.
-        KafkaProblem if the config topic cannot be written."""
-        self.remove_statuses()
+    async def remove_task_configs(self) -> None:
+        """Remove the task configs of connectors that are no longer stored. KafkaProblem if the config topic cannot be
+        written, Conflict if this worker does not lead any more."""
         await self._configs.remove_remains()
 
     def remove_statuses(self) -> None:
