@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import re
 import time
 from collections import Counter
@@ -151,6 +152,8 @@ class MetricFamilies:
 
 
 def _number(value: float) -> str:
+    if not math.isfinite(value):  # of a plugin's gauge
+        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     return str(int(value)) if value == int(value) else f"{value:.3f}"
 
 
@@ -263,7 +266,7 @@ class Metrics:
                 _errors(f, own, errors[number].total, errors[number].stages)
 
     def _auto_restarts(self, f: MetricFamilies, name: str, unit: int, labels: Labels) -> None:
-        if count := self._restarts.counts.restarts[name, unit]:
+        if count := self._restarts.counts.restarts.get(name, Counter())[unit]:
             kind = "connector" if unit == CONNECTOR else "task"
             f.counter(f"headrace_{kind}_auto_restarts_total", labels, count, f"Automatic restarts of a failed {kind}.")
 

@@ -68,7 +68,7 @@ class _Owned:
 class RestartCounts:
     """Counts for the metrics, since the worker's start."""
 
-    restarts: Counter[tuple[str, int]] = field(default_factory=Counter)  # by connector and unit
+    restarts: dict[str, Counter[int]] = field(default_factory=dict)  # by connector and unit
     delayed: int = 0  # restarts that waited for the budget of the worker
 
 
@@ -128,8 +128,7 @@ class AutoRestarts:
             del known[unit]  # the next owner starts the unit, and reads the record
         if stored is None:
             self._owned.pop(name, None)
-            for key in [key for key in self.counts.restarts if key[0] == name]:
-                del self.counts.restarts[key]
+            self.counts.restarts.pop(name, None)
             if self._running is not None and self._records.has(name):
                 self._removing.add(removal := asyncio.create_task(self._remove(name)))
                 removal.add_done_callback(self._removing.discard)
@@ -293,7 +292,7 @@ class AutoRestarts:
         if stored.target is TargetState.STARTED and self._policy(stored).attempts and self._restart(name, unit):
             self._store(name, unit, owned, owned.record.restarted(self._now()))
             self._budget.take(1)
-            self.counts.restarts[name, unit] += 1
+            self.counts.restarts.setdefault(name, Counter())[unit] += 1
             self._notice("INFO", name, unit, f"is restarted automatically, attempt {owned.record.attempts}")
         else:
             self._store(name, unit, owned, owned.record.cancelled())
