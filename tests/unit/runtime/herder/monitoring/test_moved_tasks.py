@@ -1,4 +1,4 @@
-"""Tasks that have moved to another worker: the last reports of their runs here say nothing about their present state."""
+"""Tasks that have moved to another worker, and the last reports of their runs here."""
 
 from __future__ import annotations
 
