@@ -192,7 +192,9 @@ def assemble(
     settling = GroupSettling(connectors, statuses, group, peers)
 
     locks = ConnectorLocks()
-    stored_offsets = StoredOffsets(offsets, clusters, SourceTransactions(config, host, outside.new_writer))
+    stored_offsets = StoredOffsets(
+        offsets, clusters, SourceTransactions(config, host, outside.new_writer), connectors.forget_secrets
+    )
     changes = OffsetChanges(journal, configs, stored_offsets, settling, locks, lambda: group.leads)
     tracking = TopicTracking(config.topic_tracking, config.topic_tracking_reset)
     herder = Herder(
