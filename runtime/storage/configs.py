@@ -108,7 +108,7 @@ class ConfigStore:
         too."""
         self._log, self._leader, self._mixed = logs.open(spec, self.apply), leader, mixed
         self._entries: dict[str, _Entry] = {}
-        self._task_numbers: dict[str, set[int]] = {}  # of the task configs in the topic, also of deleted connectors
+        self._task_numbers: dict[str, set[int]] = {}  # of task configs, also those to remove
         self._unfenced: set[str] = set()
         self._task_writes: Counter[str] = Counter()  # sets of task configs that are being written, by connector
         self._on_change: Callable[[str], None] = lambda name: None
@@ -401,6 +401,8 @@ class ConfigStore:
         if value is None and not self._exists(name):
             entry = self._entry(name)
             entry.tasks, entry.inconsistent, entry.uncommitted = (), False, {}
+            if self._mixed:
+                self._task_numbers.pop(name, None)  # those configs remain
             return name
         count = _integer(value, "tasks")
         entry = self._entry(name)

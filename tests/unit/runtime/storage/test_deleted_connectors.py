@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from runtime.model.states import State, TaskId
 from runtime.storage.configs import ConfigStore
 from runtime.storage.statuses import StatusRecord, StatusStore
@@ -13,8 +15,9 @@ def sizes(store: object) -> dict[str, int]:
     return {name: len(value) for name, value in vars(store).items() if isinstance(value, dict | set | list) and value}
 
 
-async def test_nothing_of_deleted_connectors_remains_in_the_config_store() -> None:
-    store = ConfigStore(TestLogs(), topic("c"))
+@pytest.mark.parametrize("mixed", [False, True])
+async def test_nothing_of_deleted_connectors_remains_in_the_config_store(mixed: bool) -> None:
+    store = ConfigStore(TestLogs(), topic("c"), mixed=mixed)
     for name in ("a", "b"):
         await store.put_connector(name, {"name": name})
         await store.put_tasks(name, [{"n": "0"}, {"n": "1"}])
