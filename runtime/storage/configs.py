@@ -122,8 +122,6 @@ class ConfigStore:
         """The record of the key with which workers sign their requests to each other (KIP-507)."""
         self.fencing_counts: dict[str, int] = {}
         """How many tasks of an exactly-once source may have run, by connector; kept when a connector is deleted."""
-        self.logger_levels: dict[str, str] = {}
-        """Levels set for the whole cluster, by logger."""
         self.offset = 0
         """The offset after the last record applied (Connect's config offset)."""
 
@@ -426,11 +424,8 @@ class ConfigStore:
         self._on_session_key(value)
 
     def _take_logger(self, namespace: str, value: dict[str, Any] | None) -> None:
-        if value is None:
-            self.logger_levels.pop(namespace, None)
-        else:
-            self.logger_levels[namespace] = level = str(value.get("level"))
-            self._on_logger_level(namespace, level)
+        if value is not None:
+            self._on_logger_level(namespace, str(value.get("level")))
 
     _HANDLERS: Mapping[str, Callable[[ConfigStore, str, dict[str, Any] | None], str | None]] = {
         _CONNECTOR: _take_connector,

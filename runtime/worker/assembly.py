@@ -109,7 +109,6 @@ class WorkerParts:
     health: WorkerHealth
     herder: Herder
     offset_requests: OffsetRequests
-    offset_changes: OffsetChanges
     progress: ProgressWatch
     api: ASGIApp
     admin: ASGIApp  # /admin alone, for `admin.listeners`
@@ -245,7 +244,7 @@ def assemble(
     served = [*api, *(admin if config.admin_listeners is None else [])]
     return WorkerParts(
         logs, configs, group, peer_watch, duties, host, engine, connectors, board, events, health, herder,
-        offset_requests, changes, progress,
+        offset_requests, progress,
         application([*served, openapi_route(served)], body_memory), application(admin, body_memory),
         loggers, lines,
         TaskServices(config, engine, offsets, statuses, clusters, board, host, task_fencing),
