@@ -114,8 +114,10 @@ class ConnectorOffsets:
         producer that asks for a missing one would have the broker create it with other settings. Errors as of
         read_to_end()."""
         wanted = self._all_topics() if name is None else {topic for topic in [self._topic_of(name)] if topic}
+        if wanted <= self._own.keys() and self._opening.locked():
+            return wanted  # that of another connector is being opened: its cluster may not respond
         async with self._opening:
-            for topic in wanted - set(self._own):
+            for topic in wanted - self._own.keys():
                 self._own[topic] = await self._open(topic)
             if self._own:
                 await self._close_unused(self._all_topics() | wanted)  # the connector may have been deleted meanwhile

@@ -287,9 +287,10 @@ class Connectors:
         self._with(connector, lambda loop: loop.failed(trace))
 
     def connector_metrics(self, connector: str, metrics: Sequence[Sequence[Any]]) -> None:
-        self._board.meters.connector_metrics[connector] = [
-            (name, labels, value, text) for name, labels, value, text in metrics
-        ]
+        if self.is_stored(connector):
+            self._board.meters.connector_metrics[connector] = [
+                (name, labels, value, text) for name, labels, value, text in metrics
+            ]
 
     async def connector_offsets(self, connector: str, partitions: Sequence[str]) -> Sequence[Mapping[str, Any] | None]:
         assert self._services is not None

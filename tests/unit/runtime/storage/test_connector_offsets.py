@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any, cast
 
 from runtime.kafka.log.clients import LogClients
@@ -27,13 +28,19 @@ class SlowLogs(TestLogs):
         self.closed = True
 
 
-async def test_a_connector_may_be_deleted_while_its_own_topic_is_opened() -> None:
-    logs, configs = SlowLogs(), {"a": {"offsets.storage.topic": "own"}}
-    offsets = ConnectorOffsets(
+def offsets_of(configs: Mapping[str, Mapping[str, str]], *logs: SlowLogs) -> ConnectorOffsets:
+    """Offsets of these connectors; their own topics are opened with these logs, one after another."""
+    left = iter(logs)
+    return ConnectorOffsets(
         OffsetStore(TestLogs(), topic("o")), topic, lambda overrides: cast(LogClients, None), configs.get,
         lambda config: config.get("offsets.storage.topic", ""), lambda: list(configs),
-        new_logs=lambda clients: cast(Logs, cast(Any, logs)),
+        new_logs=lambda clients: cast(Logs, cast(Any, next(left))),
     )  # fmt: skip
+
+
+async def test_a_connector_may_be_deleted_while_its_own_topic_is_opened() -> None:
+    logs, configs = SlowLogs(), {"a": {"offsets.storage.topic": "own"}}
+    offsets = offsets_of(configs, logs)
     reading = asyncio.create_task(offsets.read_to_end("a"))
     await logs.starting.wait()
     del configs["a"]
@@ -41,3 +48,19 @@ async def test_a_connector_may_be_deleted_while_its_own_topic_is_opened() -> Non
     await reading
     await offsets.open()
     assert logs.closed, "no connector has the topic any more"
+
+
+async def test_other_connectors_do_not_wait_for_a_topic_whose_cluster_does_not_respond() -> None:
+    away, configs = SlowLogs(), {"a": {"offsets.storage.topic": "away"}, "b": {}, "c": {"offsets.storage.topic": "own"}}
+    own = SlowLogs()
+    own.may_start.set()
+    offsets = offsets_of(configs, own, away)
+    await offsets.read_to_end("c")
+    reading = asyncio.create_task(offsets.read_to_end("a"))
+    await away.starting.wait()
+    await asyncio.wait_for(asyncio.gather(offsets.read_to_end("b"), offsets.read_to_end("c")), 5)
+    assert not reading.done()
+    away.may_start.set()
+    await reading
+    await offsets.close()
+    assert own.closed and away.closed

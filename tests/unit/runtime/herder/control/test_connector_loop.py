@@ -483,3 +483,14 @@ async def test_the_event_loop_serves_others_while_many_tasks_start_and_stop(rig:
     counting.cancel()
     started = {number for number in turns if 0 < number < 1000}
     assert len(started) > 5, "others were served only before and after all starts"
+
+
+async def test_metrics_that_a_deleted_connector_reports_late_are_dropped() -> None:
+    rig = HerderRig()
+    await rig.run("c")
+    rig.connectors.connector_metrics("c", [("queue", {}, 1.0, "Records.")])
+    await rig.herder.delete("c")
+    await rig.until(lambda: rig.state("c") is None)
+    rig.connectors.connector_metrics("c", [("queue", {}, 1.0, "Records.")])
+    assert rig.board.meters.connector_metrics == {}
+    await rig.close()
