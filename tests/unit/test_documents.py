@@ -68,6 +68,14 @@ def test_every_link_leads_to_a_file_and_a_heading(document: Path) -> None:
     assert broken == []
 
 
+def test_every_folder_is_in_the_map() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition("## Folders\n")[2]
+    folders = {path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("*/*/*.py")}
+    assert {folder for folder in folders if folder.split("/")[0] in ("tui", "runtime", "tests")} - set(
+        _names(text)
+    ) == set()
+
+
 def test_every_page_is_in_the_index() -> None:
     linked = {(ROOT / "docs" / link[1]).resolve() for link in _LINK.finditer((ROOT / "docs/README.md").read_text())}
     pages = {page for page in DOCUMENTS if "docs" in page.parts and "architecture" not in page.parts}
