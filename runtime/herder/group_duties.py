@@ -7,6 +7,7 @@ import logging
 from collections.abc import Awaitable, Callable, Collection
 
 from runtime.herder.control.connectors import Connectors
+from runtime.herder.errors import Conflict
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.task_loads import TaskLoads
 from runtime.herder.offsets.offset_change import OffsetChanges
@@ -15,12 +16,16 @@ from runtime.kafka.errors import KafkaProblem
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import ACTIVE, TaskId
 from runtime.storage.statuses import StatusStore
+from runtime.system.repeating import repeat
 
 _log = logging.getLogger(__name__)
 
 REMAINS_DELAY = 5.0
 """Seconds after a rebalance or a late report, after which the statuses of deleted connectors are removed. Workers that
 still stop such a connector, or had already handed it over, have reported by then."""
+
+SWEEP_INTERVAL = 300.0
+"""Seconds after which a leader removes the task configs of connectors that were deleted meanwhile."""
 
 
 class GroupDuties:
@@ -29,14 +34,18 @@ class GroupDuties:
     def __init__(
         self, connectors: Connectors, statuses: StatusStore, board: StatusBoard, changes: OffsetChanges,
         loads: TaskLoads, read_stores: Callable[[], Awaitable[None]], remains_delay: float = REMAINS_DELAY,
+        sweep_interval: float = SWEEP_INTERVAL,
     ) -> None:  # fmt: skip
         """`read_stores` applies everything that is in the config topic and the journal now."""
         self._connectors, self._statuses, self._board, self._changes = connectors, statuses, board, changes
-        self._loads, self._read_stores, self._remains_delay = loads, read_stores, remains_delay
+        self._loads, self._read_stores = loads, read_stores
+        self._remains_delay, self._sweep_interval = remains_delay, sweep_interval
         self._leads = self._started = False
         self._on_refused: Callable[[str], None] = _log.error
         self._beginning: asyncio.Task[None] | None = None
         self._cleaning: asyncio.Task[None] | None = None
+        self._sweeping: asyncio.Task[None] | None = None
+        self._sweep_now = asyncio.Event()
 
     def subscribe(self, on_refused: Callable[[str], None]) -> None:
         """Call this function with the reason if the worker must end."""
@@ -82,6 +91,10 @@ class GroupDuties:
         self._started = True
         self._loads.start()
         self._statuses.subscribe(self._changed_elsewhere, self._connectors.topics_reset)
+        purpose = "remove the task configs of deleted connectors"
+        self._sweeping = asyncio.create_task(
+            repeat(self._sweep, self._sweep_interval, purpose, self._sweep_now), name="sweep"
+        )
         if self._leads:
             await self._begin()
 
@@ -97,13 +110,14 @@ class GroupDuties:
         return self._beginning
 
     async def _lead(self) -> None:
-        """Take over as the leader: finish the changes of offsets that the last leader started, and remove the
-        remains of deleted connectors."""
+        """Take over as the leader: finish the changes of offsets that the last leader started, and remove the statuses
+        of deleted connectors; their task configs follow."""
         is_read = await self._read()
         if not await self._changes.finish() and self._leads:
             self._changes.finish_later()
         if is_read and self._leads:
-            await self._remove_deleted()
+            self._connectors.remove_statuses()
+            self._sweep_now.set()
 
     async def _read(self) -> bool:
         """A connector that is not read yet would look deleted."""
@@ -114,11 +128,13 @@ class GroupDuties:
             return False
         return True
 
-    async def _remove_deleted(self) -> None:
-        try:
-            await self._connectors.remove_deleted()
-        except KafkaProblem as e:  # the next leader removes them
-            _log.warning("Cannot remove the task configs of deleted connectors: %s", e)
+    async def _sweep(self) -> None:
+        """Where connectors come and go, their task configs would grow without limit in the topic and in memory."""
+        if self._leads and await self._read() and self._leads:
+            try:
+                await self._connectors.remove_task_configs()
+            except (KafkaProblem, Conflict) as e:  # the next sweep, or the next leader, removes them
+                _log.warning("Cannot remove the task configs of deleted connectors: %s", e)
 
     def _clean(self) -> None:
         """Remove the statuses of deleted connectors later, if there are some: nobody owned a connector that was deleted
@@ -136,7 +152,7 @@ class GroupDuties:
     def close(self) -> None:
         """The worker ends."""
         self._loads.close()
-        for task in (self._beginning, self._cleaning):
+        for task in (self._beginning, self._cleaning, self._sweeping):
             if task is not None:
                 task.cancel()
         self._changes.close()

@@ -7,7 +7,6 @@ past; it may leave an entry without its change. Configs are stored as in the con
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Mapping
 from contextvars import ContextVar
@@ -16,6 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from runtime.storage.documents import Documents
+from runtime.storage.history_limit import CHECK_EVERY, MAX_DELETED, HistoryLimit
 from runtime.storage.journal import MAX_HISTORY, NO_ORIGIN, ChangeOrigin
 
 _HISTORY = "config-history:"
@@ -49,11 +49,8 @@ class PastConfig:
 class ConfigHistory:
     """Keeps the last MAX_HISTORY changes of each connector, and of some deleted ones. Event loop only."""
 
-    def __init__(self, documents: Documents, max_deleted: int = 1000, check_every: int = 100) -> None:
-        """`max_deleted`: deleted connectors that have a history, which would grow without limit where connectors are
-        generated; `check_every`: deletions between two checks of this limit, which read all entries."""
-        self._documents, self._deletions = documents, itertools.count()
-        self._max_deleted, self._check_every = max_deleted, check_every
+    def __init__(self, documents: Documents, max_deleted: int = MAX_DELETED, check_every: int = CHECK_EVERY) -> None:
+        self._documents, self._limit = documents, HistoryLimit(documents, _HISTORY, max_deleted, check_every)
 
     async def add(
         self, name: str, before: Mapping[str, str] | None, after: Mapping[str, str] | None, state: str
@@ -68,21 +65,8 @@ class ConfigHistory:
         past = PastConfig(number, int(time.time() * 1000), action, REQUEST_ORIGIN.get(), state, before, after)
         document = {**asdict(past), "action": action.value}
         await self._documents.put(_key(name, number), document)
-        if action is ConfigAction.DELETE and next(self._deletions) % self._check_every == 0:
-            await self._forget_oldest()
-
-    async def _forget_oldest(self) -> None:
-        """Remove the histories of the connectors that were deleted first, beyond the limit."""
-        newest: dict[str, tuple[int, int, str]] = {}
-        for key in self._documents.keys(_HISTORY):
-            if (document := self._documents.get(key)) is not None:
-                name = key.removeprefix(_HISTORY).partition(":")[2]
-                newest[name] = max(
-                    newest.get(name, (0, 0, "")), (document["number"], document["time"], document["action"])
-                )
-        deleted = sorted((at, name) for name, (_, at, action) in newest.items() if action == ConfigAction.DELETE)
-        for _, name in deleted[: -self._max_deleted or None]:
-            await self._documents.remove(*(_key(name, past.number) for past in self.of(name)))
+        if action is ConfigAction.DELETE:
+            await self._limit.deleted()
 
     def of(self, name: str) -> list[PastConfig]:
         """The changes of a connector, newest first."""

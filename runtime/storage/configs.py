@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,8 @@ _KEEPS_TASKS = "headrace.keeps.tasks"
 """Field of the record of a connector or of its target state: the task configs before the record are still those of the
 connector. Compaction may remove the connector's earlier records, so that these task configs look like those of a
 deleted connector."""
+
+_TOMBSTONES = 500  # of deleted connectors' task configs that are written at once, beside those of the last connector
 
 LIVE = ("headrace.rate.", "headrace.restart.")
 """Prefixes of keys that take effect while connector and tasks run: a change of them restarts nothing."""
@@ -106,7 +108,7 @@ class ConfigStore:
         too."""
         self._log, self._leader, self._mixed = logs.open(spec, self.apply), leader, mixed
         self._entries: dict[str, _Entry] = {}
-        self._task_numbers: dict[str, set[int]] = {}  # of the task configs in the topic, also of deleted connectors
+        self._task_numbers: dict[str, set[int]] = {}  # of task configs, also those to remove
         self._unfenced: set[str] = set()
         self._task_writes: Counter[str] = Counter()  # sets of task configs that are being written, by connector
         self._on_change: Callable[[str], None] = lambda name: None
@@ -120,8 +122,6 @@ class ConfigStore:
         """The record of the key with which workers sign their requests to each other (KIP-507)."""
         self.fencing_counts: dict[str, int] = {}
         """How many tasks of an exactly-once source may have run, by connector; kept when a connector is deleted."""
-        self.logger_levels: dict[str, str] = {}
-        """Levels set for the whole cluster, by logger."""
         self.offset = 0
         """The offset after the last record applied (Connect's config offset)."""
 
@@ -233,12 +233,18 @@ class ConfigStore:
 
         In a mixed group the configs of single tasks remain, without the commit record that would apply them: for each
         of their tombstones Apache's workers would log an error."""
-        for name, numbers in list(self._task_numbers.items()):
-            if self._exists(name):
-                continue
-            tasks = () if self._mixed else sorted(numbers)
-            keys = [_COMMIT + name, *(f"{_TASK}{name}-{number}" for number in tasks)]
+        names = iter(list(self._task_numbers))
+        while keys := self._next_remains(names):
             await self._lead([(_key(key), None) for key in keys])
+
+    def _next_remains(self, names: Iterator[str]) -> list[str]:
+        """The keys of the task configs of the next deleted connectors among these."""
+        keys: list[str] = []
+        while len(keys) < _TOMBSTONES and (name := next(names, None)) is not None:
+            if not self._exists(name):
+                tasks = () if self._mixed else sorted(self._task_numbers.get(name, ()))
+                keys += [_COMMIT + name, *(f"{_TASK}{name}-{number}" for number in tasks)]
+        return keys
 
     async def _keep_past(self, name: str, after: Mapping[str, str] | None) -> None:
         if self._keep is not None:
@@ -271,7 +277,7 @@ class ConfigStore:
                 tasks.append(_record(f"{_TASK}{name}-{i}", {"properties": dict(config)}))
             await self._lead([*tasks, _record(_COMMIT + name, {"tasks": len(configs)})])
         finally:
-            self._task_writes[name] -= 1
+            self._task_writes -= Counter([name])  # drops names without writes
 
     async def put_fencing_count(self, stored: StoredConnector) -> None:
         """Store that earlier tasks of an exactly-once source have been fenced, and how many tasks may run now
@@ -337,6 +343,8 @@ class ConfigStore:
                 entry.created = record.offset
         if entry.empty:
             del self._entries[name]
+            if name not in self.fencing_counts:  # it has never run exactly once
+                self._unfenced.discard(name)
         return entry.revision == record.offset
 
     def _apply(self, record: LogRecord) -> str | None:
@@ -391,6 +399,8 @@ class ConfigStore:
         if value is None and not self._exists(name):
             entry = self._entry(name)
             entry.tasks, entry.inconsistent, entry.uncommitted = (), False, {}
+            if self._mixed:
+                self._task_numbers.pop(name, None)  # those configs remain
             return name
         count = _integer(value, "tasks")
         entry = self._entry(name)
@@ -414,11 +424,8 @@ class ConfigStore:
         self._on_session_key(value)
 
     def _take_logger(self, namespace: str, value: dict[str, Any] | None) -> None:
-        if value is None:
-            self.logger_levels.pop(namespace, None)
-        else:
-            self.logger_levels[namespace] = level = str(value.get("level"))
-            self._on_logger_level(namespace, level)
+        if value is not None:
+            self._on_logger_level(namespace, str(value.get("level")))
 
     _HANDLERS: Mapping[str, Callable[[ConfigStore, str, dict[str, Any] | None], str | None]] = {
         _CONNECTOR: _take_connector,

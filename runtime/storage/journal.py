@@ -2,7 +2,8 @@
 
 A planned change is written before the first offset is changed and removed after the last. A worker that finds a planned
 change at its start finishes it. The offsets before each change are kept in a ring of MAX_HISTORY entries for each
-connector. Some classes have the same names as the console's classes for the same data.
+connector, also of the last MAX_DELETED ones that were deleted with their offsets. Some classes have the same names as
+the console's classes for the same data.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 from runtime.kafka.log.log import TopicSpec
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.documents import Documents
+from runtime.storage.history_limit import CHECK_EVERY, MAX_DELETED, HistoryLimit
 from runtime.storage.port import LogOpener
 from runtime.system.loop_turns import LoopTurns
 
@@ -83,9 +85,13 @@ class PastChange:
 class OffsetJournal:
     """Planned changes and history. Event loop only; every method that writes raises BrokerUnavailable."""
 
-    def __init__(self, logs: LogOpener, spec: TopicSpec, leader: TransactionalWriter | None = None) -> None:
+    def __init__(
+        self, logs: LogOpener, spec: TopicSpec, leader: TransactionalWriter | None = None,
+        max_deleted: int = MAX_DELETED, check_every: int = CHECK_EVERY,
+    ) -> None:  # fmt: skip
         """`leader` writes as in ConfigStore, so that Kafka refuses the records of a former leader (WriterFenced)."""
         self._documents, self._leader = Documents(logs, spec), leader
+        self._limit = HistoryLimit(self._documents, _HISTORY, max_deleted, check_every)
 
     @property
     def documents(self) -> Documents:
@@ -103,6 +109,8 @@ class OffsetJournal:
         if time_of_last != intent.time or self._past(intent.connector, last) != past:
             past = replace(past, number=last + 1)
             await self._documents.put(_history_key(intent.connector, last + 1), _document(past), self._leader)
+            if intent.action is OffsetAction.DELETE:
+                await self._limit.deleted(self._leader)
         await self.drop(intent)
 
     async def drop(self, intent: PlannedChange) -> None:

@@ -11,6 +11,7 @@ from runtime.kafka.log.log import LogRecord, Written
 Send = Callable[[bytes, "bytes | None"], "asyncio.Future[Written]"]
 Take = Callable[[bytes, "bytes | None"], None]
 Apply = Callable[[Sequence[LogRecord]], None]
+Refused = Callable[[bytes, "bytes | None", BaseException], None]
 
 
 @dataclass(slots=True)
@@ -19,6 +20,8 @@ class _OwnWrites:
 
     in_flight: int = 0
     offset: int = -1  # of the last confirmed write
+    value: bytes | None = None  # of the last write
+    refusal: BaseException | None = None  # of any of them
     newest: LogRecord | None = None  # read while a write was in flight: our own or another worker's
     read_back: asyncio.Future[None] | None = None  # of those who wait
 
@@ -27,16 +30,17 @@ class OptimisticWrites:
     """Applies writes at once. The topic's order is final: a record from the topic is applied only if it follows our
     last write of its key. Event loop only."""
 
-    def __init__(self, send: Send, take: Take, apply: Apply) -> None:
-        """`take` applies a write of ours, `apply` records that were read while a write was in flight."""
-        self._send, self._take, self._apply = send, take, apply
+    def __init__(self, send: Send, take: Take, apply: Apply, refused: Refused) -> None:
+        """`take` applies a write of ours, `apply` records that were read while a write was in flight. `refused` gets a
+        write that may not be in the topic, with the error, unless another worker has written the key since."""
+        self._send, self._take, self._apply, self._refused = send, take, apply, refused
         self._own: dict[bytes, _OwnWrites] = {}
 
     def write(self, key: bytes, value: bytes | None) -> None:
         """Apply and send a record."""
         self._take(key, value)
         own = self._own.setdefault(key, _OwnWrites())
-        own.in_flight += 1
+        own.in_flight, own.value = own.in_flight + 1, value
         self._send(key, value).add_done_callback(lambda done: self._written(key, own, done))
 
     async def read_back(self, keys: Iterable[bytes], within: float) -> None:
@@ -65,7 +69,10 @@ class OptimisticWrites:
 
     def _written(self, key: bytes, own: _OwnWrites, done: asyncio.Future[Written]) -> None:
         own.in_flight -= 1
-        if not done.cancelled() and done.exception() is None:
+        refusal = None if done.cancelled() else done.exception()
+        if refusal is not None:
+            own.refusal = refusal
+        elif not done.cancelled():
             own.offset = max(own.offset, done.result()[1])
         newest = own.newest
         if own.in_flight or self._own.get(key) is not own:
@@ -74,6 +81,8 @@ class OptimisticWrites:
             self._forget(key)
         if newest is not None and newest.offset > own.offset:
             self._apply([newest])
+        elif own.refusal is not None:
+            self._refused(key, own.value, own.refusal)
 
     def _forget(self, key: bytes) -> None:
         waiting = self._own.pop(key).read_back

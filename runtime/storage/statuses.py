@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from runtime.kafka.errors import RecordTooLarge, StorageTopicError
 from runtime.kafka.formats import compact
 from runtime.kafka.log.log import LogRecord, TopicSpec
 from runtime.model.states import State, TaskId
@@ -21,6 +22,9 @@ _log = logging.getLogger(__name__)
 
 RETRY_DELAY = 1.0
 """Seconds between two checks whether this worker is a group member again."""
+
+REFUSED_DELAY = 10
+"""Times RETRY_DELAY until a status is written again that Kafka has refused."""
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -42,7 +46,8 @@ class StatusStore:
     """Reads and writes the status topic. Event loop only.
 
     Writes are visible at once and sent without waiting; until a write is confirmed, records read from the topic do not
-    override it. While this worker's membership is not confirmed, another worker may be writing, so nothing is sent."""
+    override it. While this worker's membership is not confirmed, another worker may be writing, so nothing is sent. A
+    write that Kafka refuses is repeated: otherwise other workers would show an earlier state until the next one."""
 
     def __init__(
         self,
@@ -53,13 +58,14 @@ class StatusStore:
         retry_delay: float = RETRY_DELAY,
     ) -> None:
         self._log = logs.open(spec, self.apply)
-        self._writes = OptimisticWrites(self._log.send, self._take, self.apply)
+        self._writes = OptimisticWrites(self._log.send, self._take, self.apply, self._refused)
         self._clock, self._is_member, self._retry_delay = clock, is_member, retry_delay
-        self._unsent: dict[bytes, bytes | None] = {}  # written while this worker was not a member
+        self._unsent: dict[bytes, bytes | None] = {}  # written while this worker was not a member, or refused
         self._connectors: dict[str, StatusRecord] = {}
         self._tasks: dict[str, dict[int, StatusRecord]] = {}
         self._topics: dict[str, dict[str, int]] = {}  # by connector: each topic with the task that reported it
-        self._changes: Counter[str] = Counter()
+        self._numbers = itertools.count(1)
+        self._changes: dict[str, int] = {}  # by connector with a status: the number of its last change
         self._changed_at: dict[str, int] = {}  # by connector, in milliseconds since 1970
         self._record_time: int | None = None  # of the record that is being applied
         self._touched: dict[str, bool] = {}  # by other workers: connectors, and whether they were removed
@@ -89,17 +95,14 @@ class StatusStore:
         """The status of a task, if any."""
         return self._tasks.get(task.connector, {}).get(task.task)
 
-    def is_running(self, task: TaskId) -> bool:
-        status = self.task_status(task)
-        return status is not None and status.state is State.RUNNING
-
     def task_statuses(self, name: str) -> dict[int, StatusRecord]:
         """A copy of the statuses of a connector's tasks, by task number."""
         return dict(self._tasks.get(name, {}))
 
     def changes(self, name: str) -> int:
-        """The number of changes to the statuses of a connector and its tasks, to check whether a view is current."""
-        return self._changes[name]
+        """A number that differs after each change to the statuses of a connector and its tasks, to check whether a view
+        is current; 0 without a status."""
+        return self._changes.get(name, 0)
 
     def changed_at(self, name: str) -> int | None:
         """When the state of a connector or of one of its tasks has last changed, in milliseconds since 1970."""
@@ -170,13 +173,21 @@ class StatusStore:
             self._unsent.pop(raw_key, None)
             self._writes.write(raw_key, raw_value)
         else:
-            if not self._unsent:
-                asyncio.get_running_loop().call_later(self._retry_delay, self._send_unsent)
-            self._unsent[raw_key] = raw_value
+            self._send_later(raw_key, raw_value, self._retry_delay)
             self._take(raw_key, raw_value)
 
+    def _refused(self, raw_key: bytes, raw_value: bytes | None, error: BaseException) -> None:
+        """The producer has failed and is replaced, its queue was full, or a right is missing. The log has the error."""
+        if not isinstance(error, RecordTooLarge | StorageTopicError):
+            self._send_later(raw_key, raw_value, REFUSED_DELAY * self._retry_delay)
+
+    def _send_later(self, raw_key: bytes, raw_value: bytes | None, delay: float) -> None:
+        if not self._unsent:
+            asyncio.get_running_loop().call_later(delay, self._send_unsent)
+        self._unsent[raw_key] = raw_value
+
     def _send_unsent(self) -> None:
-        """Send statuses written while this worker was not a member, unless other workers have written since."""
+        """Send statuses that are not in the topic, unless other workers have written since."""
         if not self._unsent:
             return
         if not self._is_member():
@@ -218,7 +229,7 @@ class StatusStore:
             if status is None:
                 self._changed_at.pop(name, None)
             _set(self._connectors, name, status)
-            self._changes[name] += 1
+            self._number(name)
         elif key.startswith(_TASK):
             self._take_task(key[len(_TASK) :], value)
         elif key.startswith(_TOPIC):
@@ -235,7 +246,14 @@ class StatusStore:
             self._touched.setdefault(name, False)
         self._note_change(name, self._tasks.get(name, {}).get(int(number)), status)
         _set_in(self._tasks, name, int(number), status)
-        self._changes[name] += 1
+        self._number(name)
+
+    def _number(self, name: str) -> None:
+        if name in self._connectors or name in self._tasks:
+            self._changes[name] = next(self._numbers)
+        else:  # deleted
+            self._changes.pop(name, None)
+            self._changed_at.pop(name, None)
 
     def _note_change(self, name: str, old: StatusRecord | None, new: StatusRecord | None) -> None:
         if new is not None and (old is None or old.state is not new.state):

@@ -109,7 +109,6 @@ class WorkerParts:
     health: WorkerHealth
     herder: Herder
     offset_requests: OffsetRequests
-    offset_changes: OffsetChanges
     progress: ProgressWatch
     api: ASGIApp
     admin: ASGIApp  # /admin alone, for `admin.listeners`
@@ -192,7 +191,9 @@ def assemble(
     settling = GroupSettling(connectors, statuses, group, peers)
 
     locks = ConnectorLocks()
-    stored_offsets = StoredOffsets(offsets, clusters, SourceTransactions(config, host, outside.new_writer))
+    stored_offsets = StoredOffsets(
+        offsets, clusters, SourceTransactions(config, host, outside.new_writer), connectors.forget_secrets
+    )
     changes = OffsetChanges(journal, configs, stored_offsets, settling, locks, lambda: group.leads)
     tracking = TopicTracking(config.topic_tracking, config.topic_tracking_reset)
     herder = Herder(
@@ -213,7 +214,7 @@ def assemble(
     health = WorkerHealth(logs, waiting_for=f"Kafka at {config.bootstrap_servers}", membership=group, engine=engine)
     lines = ConnectorLines(secrets.scrub_of)
     expiry = Expiry(configs, journal, positions.offsets_retention)
-    stalls = Stalls(board.meters, statuses.is_running, board.notice, config.stalled)
+    stalls = Stalls(board.meters, board.runs, board.notice, config.stalled)
 
     def limit_of(name: str) -> RateLimit:
         return connector_limit(configs.connector(name), config.providers)
@@ -243,7 +244,7 @@ def assemble(
     served = [*api, *(admin if config.admin_listeners is None else [])]
     return WorkerParts(
         logs, configs, group, peer_watch, duties, host, engine, connectors, board, events, health, herder,
-        offset_requests, changes, progress,
+        offset_requests, progress,
         application([*served, openapi_route(served)], body_memory), application(admin, body_memory),
         loggers, lines,
         TaskServices(config, engine, offsets, statuses, clusters, board, host, task_fencing),

@@ -172,11 +172,14 @@ class SimWriter(TransactionalWriter):
         super().__init__({}, transactional_id)
         self._kafka, self._network, self._host = kafka, network, host
 
-    def _start(self, topic: str) -> Any:
-        return self._init()
+    def _start(self, topic: str, number: int) -> Any:
+        return self._init(number)
 
-    async def _init(self) -> None:
-        self._producer = await self._call(lambda: self._kafka.init_producer(self._id))
+    async def _init(self, number: int) -> None:
+        self._stop()
+        if number != self._revocations:
+            raise self._not_in_use()
+        self._producer, self._started_in = await self._call(lambda: self._kafka.init_producer(self._id)), number
 
     def _stop(self) -> None:
         self._producer = None
@@ -186,8 +189,8 @@ class SimWriter(TransactionalWriter):
 
     async def _transaction(self, topic: str, records: Sequence[_Pair]) -> list[Written]:
         epoch = self._producer
-        if epoch is None or self._revoked:
-            raise WriterFenced(f"transactional id {self._id} is not in use by this worker")
+        if epoch is None or not self.started:
+            raise self._not_in_use()
         try:
             transaction = await self._call(lambda: self._kafka.begin(self._id, epoch))
             offsets = await self._call(lambda: self._kafka.append(topic, records, transaction))

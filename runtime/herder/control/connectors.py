@@ -86,10 +86,9 @@ class Connectors:
         for name in {*self._group.owned(), *self._loops}:
             self.config_changed(name)
 
-    async def remove_deleted(self) -> None:
-        """Remove the statuses and the task configs of connectors that are no longer stored: their owners have ended.
-        KafkaProblem if the config topic cannot be written."""
-        self.remove_statuses()
+    async def remove_task_configs(self) -> None:
+        """Remove the task configs of connectors that are no longer stored. KafkaProblem if the config topic cannot be
+        written, Conflict if this worker does not lead any more."""
         await self._configs.remove_remains()
 
     def remove_statuses(self) -> None:
@@ -143,7 +142,7 @@ class Connectors:
 
     def _deleted_elsewhere(self, name: str) -> None:
         """Nothing of the deleted connector runs here."""
-        self._board.forget_secrets(name)
+        self.forget_secrets(name)
         if self._board.reports(name):
             self._board.remove_connector(name)  # deleted between two owners, of which this was the first
 
@@ -161,8 +160,12 @@ class Connectors:
         if self._loops.get(loop.name) is loop:
             del self._loops[loop.name]
             self._starts.forget(loop.name)
-            if self._configs.connector(loop.name) is None:
-                self._board.forget_secrets(loop.name)
+            self.forget_secrets(loop.name)
+
+    def forget_secrets(self, name: str) -> None:
+        """Nothing uses the connector's configuration any more, unless it is stored or something of it runs here."""
+        if not self.is_stored(name) and name not in self._loops:
+            self._board.forget_secrets(name)
 
     def check_owned(self, name: str, task: int = CONNECTOR) -> None:
         """Raises Conflict if another worker owns this unit, or none."""

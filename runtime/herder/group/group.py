@@ -4,7 +4,6 @@ A distributed worker's group is `worker_group.WorkerGroup`; a standalone worker 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -93,18 +92,11 @@ class Group(Protocol):
         """The reason why this worker cannot lead although it has been elected; empty otherwise."""
 
     @property
-    def generation(self) -> int:
-        """The generation of the last rebalance."""
-
-    @property
     def snapshot(self) -> GroupSnapshot:
         """All workers, with their units. Complete at the leader; elsewhere as of the last rebalance."""
 
     def owns(self, connector: str, task: int = CONNECTOR) -> bool:
         """Whether this worker owns a task, or the connector itself: it runs here, and nowhere else."""
-
-    def owns_any(self, connector: str) -> bool:
-        """Whether this worker owns the connector or any of its tasks."""
 
     def owner_url(self, connector: str, task: int = CONNECTOR) -> str | None:
         """The REST URL of the worker that owns a unit; None while it has no owner. Known to the leader only."""
@@ -114,9 +106,6 @@ class Group(Protocol):
 
     def rejoin(self) -> None:
         """Request a rebalance, because what the leader decides on has changed."""
-
-    def stopped(self, connector: str, tasks: Collection[int]) -> None:
-        """These units do not run here any more."""
 
 
 class GroupListener(Protocol):
@@ -142,7 +131,7 @@ class GroupListener(Protocol):
 class SoleWorker:
     """The group of a standalone worker, which runs everything."""
 
-    leads, leader_url, leader_member, generation, confirmed_until = True, None, "", 0, math.inf
+    leads, leader_url = True, None
     last_leader_url = None
     trouble = cannot_lead = ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import re
 import time
 from collections import Counter
@@ -151,6 +152,8 @@ class MetricFamilies:
 
 
 def _number(value: float) -> str:
+    if not math.isfinite(value):  # of a plugin's gauge
+        return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     return str(int(value)) if value == int(value) else f"{value:.3f}"
 
 
@@ -235,7 +238,7 @@ class Metrics:
             f.gauge(
                 "connector_metrics_status", {**labels, **more, "status": _lower(status)}, 1, "State of a connector."
             )
-        if status is not None and status.state is State.RUNNING:
+        if status is not None and status.state is State.RUNNING and self._board.reports(name):
             add_plugin_metrics(f, labels, self._board.meters.connector_metrics.get(name, ()))
         counts = Counter(task.state for task in tasks.values())
         total = "worker_metrics_connector_total_task_count"
@@ -258,12 +261,12 @@ class Metrics:
             f.counter("headrace_task_restarts_total", own, restarts, "Starts of a task after its first.")
             self._auto_restarts(f, name, number, own)
             if number in meters:
-                _task(f, kind, own, meters[number], task.state is State.RUNNING)
+                _task(f, kind, own, meters[number], self._board.runs(TaskId(name, number)))
             if number in errors:
                 _errors(f, own, errors[number].total, errors[number].stages)
 
     def _auto_restarts(self, f: MetricFamilies, name: str, unit: int, labels: Labels) -> None:
-        if count := self._restarts.counts.restarts[name, unit]:
+        if count := self._restarts.counts.restarts.get(name, Counter())[unit]:
             kind = "connector" if unit == CONNECTOR else "task"
             f.counter(f"headrace_{kind}_auto_restarts_total", labels, count, f"Automatic restarts of a failed {kind}.")
 
@@ -279,8 +282,6 @@ def _task(f: MetricFamilies, kind: str, labels: Labels, meter: TaskMeter, runs: 
     names = ("sink_record_read", "sink_record_send") if sink else ("source_record_poll", "source_record_write")
     f.counter(f"{prefix}_{names[0]}_total", labels, meter.total("read"), "Records read before transformations.")
     f.counter(f"{prefix}_{names[1]}_total", labels, meter.total("written"), "Records written.")
-    active = f"{prefix}_{'sink' if sink else 'source'}_record_active_count"
-    f.gauge(active, labels, meter.value("active"), "Records read but not yet written.")
     batches = meter.total("batches")
     average = meter.total("batch_ms") / batches if batches else 0.0
     f.gauge(f"{prefix}_{batch}_avg_time_ms", labels, average, "Average time of a batch.")
@@ -297,9 +298,11 @@ def _task(f: MetricFamilies, kind: str, labels: Labels, meter: TaskMeter, runs: 
         f.counter("headrace_task_throttled_seconds_total", labels, throttled / 1000, help_text)
     if transactions := meter.total("transactions"):
         _transactions(f, labels, meter, transactions)
-    if runs:
+    if runs:  # after a task has ended here, the gauges of its last report no longer apply
+        active = f"{prefix}_{'sink' if sink else 'source'}_record_active_count"
+        f.gauge(active, labels, meter.value("active"), "Records read but not yet written.")
         add_plugin_metrics(f, labels, meter.plugins)
-    if sink and runs:  # after a task has ended, its last report no longer applies
+    if sink and runs:
         f.gauge(f"{prefix}_partition_count", labels, meter.value("partitions"), "Partitions assigned to a task.")
         f.gauge("headrace_sink_record_lag", labels, meter.value("lag"), "Records behind the ends of its partitions.")
 

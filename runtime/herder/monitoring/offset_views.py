@@ -66,8 +66,8 @@ class OffsetViews:
             raise BadRequest(str(error)) from None
 
     async def history(self, name: str) -> HistoryResponse:
-        """GET /connectors/{name}/offsets/history: changes, newest first, with the offsets before each change. Deleted
-        connectors keep their history."""
+        """GET /connectors/{name}/offsets/history: changes, newest first, with the offsets before each change. The last
+        deleted connectors keep their histories."""
         turns, changes = LoopTurns(), list[PastChangeResponse]()
         for change in await self._journal.history(name):
             changes.append(_past_change(change))

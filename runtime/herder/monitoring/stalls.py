@@ -42,7 +42,7 @@ class Stalls:
         self._connectors: set[str] = set()  # that have stalled tasks
 
     def is_running(self, task: TaskId) -> bool:
-        """Whether the task is RUNNING, so that its last report still applies."""
+        """Whether the task is RUNNING on this worker, so that its last report still applies."""
         return self._running(task)
 
     def check(self) -> set[str]:

@@ -63,10 +63,12 @@ class StoredOffsets:
     repeated."""
 
     def __init__(
-        self, store: ConnectorOffsets, clusters: SinkClusters, transactions: SourceTransactions | None = None
-    ) -> None:
-        """`transactions` for offsets of sources; without them offsets are not written in transactions."""
-        self._store, self._clusters, self._transactions = store, clusters, transactions
+        self, store: ConnectorOffsets, clusters: SinkClusters, transactions: SourceTransactions | None = None,
+        used: Callable[[str], None] = lambda name: None,
+    ) -> None:  # fmt: skip
+        """`transactions` for offsets of sources; without them offsets are not written in transactions. `used` is called
+        when the configuration of a connector that may not be stored is no longer in use."""
+        self._store, self._clusters, self._transactions, self._used = store, clusters, transactions, used
         self._configs: dict[str, Mapping[str, str] | None] = {}
         self._confirm: dict[str, Callable[[], Awaitable[None]]] = {}
 
@@ -82,6 +84,7 @@ class StoredOffsets:
             self._configs[name] = before
             if before is None:
                 del self._configs[name]
+                self._used(name)
 
     @contextmanager
     def confirmed(self, name: str, confirm: Callable[[], Awaitable[None]]) -> Iterator[None]:

@@ -14,7 +14,7 @@ import itertools
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -68,7 +68,7 @@ class _Owned:
 class RestartCounts:
     """Counts for the metrics, since the worker's start."""
 
-    restarts: Counter[tuple[str, int]] = field(default_factory=Counter)  # by connector and unit
+    restarts: dict[str, Counter[int]] = field(default_factory=dict)  # by connector and unit
     delayed: int = 0  # restarts that waited for the budget of the worker
 
 
@@ -124,22 +124,24 @@ class AutoRestarts:
     def changed(self, name: str) -> None:
         """The connector's records in the config topic have changed, or the units that this worker owns."""
         stored, known = self._configs.connector(name), self._owned.get(name, {})
-        for unit in [unit for unit in known if stored is None or not self._owns(name, unit)]:
-            del known[unit]  # the next owner starts the unit, and reads the record
         if stored is None:
-            self._owned.pop(name, None)
-            for key in [key for key in self.counts.restarts if key[0] == name]:
-                del self.counts.restarts[key]
-            if self._running is not None and self._records.has(name):
-                self._removing.add(removal := asyncio.create_task(self._remove(name)))
+            writes = [owned.writing for owned in self._owned.pop(name, {}).values() if owned.writing is not None]
+            self.counts.restarts.pop(name, None)
+            if self._running is not None and (writes or self._records.has(name)):
+                self._removing.add(removal := asyncio.create_task(self._remove(name, writes)))
                 removal.add_done_callback(self._removing.discard)
-        elif stored.target is TargetState.STARTED:
+            return
+        for unit in [unit for unit in known if not self._owns(name, unit)]:
+            del known[unit]  # the next owner starts the unit, and reads the record
+        if stored.target is TargetState.STARTED:
             for unit, owned in known.items():
                 if owned.held:
                     owned.held = False
                     self._push(0, name, unit, owned.record.due)
 
-    async def _remove(self, name: str) -> None:
+    async def _remove(self, name: str, writes: Collection[asyncio.Task[None]]) -> None:
+        """`writes`: the last ones of its units, which may be under way."""
+        await asyncio.gather(*writes, return_exceptions=True)
         try:
             await self._records.remove(name)
         except KafkaProblem as e:
@@ -293,7 +295,7 @@ class AutoRestarts:
         if stored.target is TargetState.STARTED and self._policy(stored).attempts and self._restart(name, unit):
             self._store(name, unit, owned, owned.record.restarted(self._now()))
             self._budget.take(1)
-            self.counts.restarts[name, unit] += 1
+            self.counts.restarts.setdefault(name, Counter())[unit] += 1
             self._notice("INFO", name, unit, f"is restarted automatically, attempt {owned.record.attempts}")
         else:
             self._store(name, unit, owned, owned.record.cancelled())

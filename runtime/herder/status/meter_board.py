@@ -65,7 +65,8 @@ class MeterBoard:
         self.connector_metrics: dict[str, Sequence[PluginMetric]] = {}  # that connectors have registered themselves
         self.startups: Counter[tuple[str, bool]] = Counter()  # by kind (connector, task) and success
         self.restarts: Counter[TaskId] = Counter()  # starts of a task after its first one
-        self._runs: dict[TaskId, tuple[int, bool]] = {}  # the newest run's epoch, and whether it has started or failed
+        self._runs: dict[str, dict[int, tuple[int, bool]]] = {}
+        """By connector and task: the newest run's epoch, and whether it has started or failed."""
 
     def report(self, task: TaskId, epoch: int, meter: Mapping[str, Any]) -> None:
         """Store what a run of a task has counted so far."""
@@ -74,14 +75,16 @@ class MeterBoard:
 
     def started(self, task: TaskId, epoch: int) -> None:
         """A run of a task was assigned to the engine."""
-        self.restarts[task] += task in self._runs
-        self._runs[task] = (epoch, False)
+        runs = self._runs.setdefault(task.connector, {})
+        self.restarts[task] += task.task in runs
+        runs[task.task] = epoch, False
 
     def task_state(self, task: TaskId, epoch: int, state: State) -> None:
         """A run of a task reports its state; the first report counts as a successful or failed start."""
-        if self._runs.get(task) == (epoch, False) and state in (State.RUNNING, State.PAUSED, State.FAILED):
+        runs = self._runs.get(task.connector, {})
+        if runs.get(task.task) == (epoch, False) and state in (State.RUNNING, State.PAUSED, State.FAILED):
             self.startups["task", state is not State.FAILED] += 1
-            self._runs[task] = (epoch, True)
+            runs[task.task] = epoch, True
 
     def connector_state(self, state: State, before: State | None) -> None:
         """A connector's state has changed; RUNNING and FAILED count as a successful or failed start."""
@@ -92,9 +95,8 @@ class MeterBoard:
         """The connector has been deleted."""
         self._tasks.pop(connector, None)
         self.connector_metrics.pop(connector, None)
-        for task in [task for task in self._runs if task.connector == connector]:
-            del self._runs[task]
-            self.restarts.pop(task, None)
+        for task in self._runs.pop(connector, ()):
+            self.restarts.pop(TaskId(connector, task), None)
 
     def by_task(self, connector: str) -> Mapping[int, TaskMeter]:
         """Meters by task number, without tasks that have not reported."""

@@ -107,6 +107,12 @@ class StatusBoard:
         last = self._statuses.connector_status(name)
         return last is not None and last.worker_id == self._worker_id
 
+    def runs(self, task: TaskId) -> bool:
+        """Whether the task is RUNNING on this worker. The meter of a task that has moved to another worker keeps the
+        last report of its run here."""
+        last = self._statuses.task_status(task)
+        return last is not None and last.state is State.RUNNING and last.worker_id == self._worker_id
+
     def remove_task(self, task: TaskId) -> None:
         """Remove the status of a task that no longer exists."""
         self._own.get(task.connector, {}).pop(task.task, None)

@@ -89,11 +89,6 @@ class TopicLogs:
         """The reason why the topics cannot be used; empty while they can."""
         return self.lost or self._broker or next(iter(self._denied.values()), "")
 
-    @property
-    def available(self) -> bool:
-        """Whether Kafka answered the last request."""
-        return self._reader is not None and not self.error
-
     def open(self, spec: TopicSpec, apply: Apply) -> TopicLog:
         """Add a topic, before start(). `apply` is called with its records in order, on the event loop."""
         log = self._logs[spec.topic] = TopicLog(self, spec, apply)
@@ -276,14 +271,9 @@ class TopicLog:
     def __init__(self, logs: TopicLogs, spec: TopicSpec, apply: Apply) -> None:
         self._logs, self.spec, self._apply = logs, spec, apply
 
-    async def write(self, key: bytes, value: bytes | None) -> None:
-        """Write a record and wait until it is applied. BrokerUnavailable after 30 seconds; the record may still be
-        written."""
-        await self.write_all([(key, value)])
-
     async def write_all(self, records: Sequence[Record], writer: TransactionalWriter | None = None) -> None:
-        """As write(), for several records, in this order. With a writer: in one of its transactions, and with the
-        errors of its write()."""
+        """Write records in this order and wait until they are applied. BrokerUnavailable after 30 seconds; they may
+        still be written. With a writer: in one of its transactions, and with the errors of its write()."""
         await self._logs._write(self.spec.topic, records, writer)
 
     async def write_acknowledged(self, records: Sequence[Record], writer: TransactionalWriter | None = None) -> None:

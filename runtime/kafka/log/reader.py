@@ -23,6 +23,7 @@ _log = logging.getLogger(__name__)
 _MAX_RECORDS = 250  # records passed on in one batch: a few milliseconds of the event loop
 _MAX_PENDING = 16  # batches that may wait for the event loop
 _POLL_TIMEOUT = 0.1  # seconds; the delay with which the thread notices close()
+_RETRY_DELAY = 1.0  # seconds until clients are created again
 _LOG_INTERVAL = 5.0  # seconds between two log lines about an unavailable broker
 
 FETCH_WAIT = 500
@@ -122,14 +123,29 @@ class Reader:
         try:
             cluster_id = self._prepare()
             if not self._closing.is_set():
-                self._load()
+                self._retrying(self._load)
                 self._events.loaded(cluster_id)
-                self._follow()
+                while not self._closing.is_set():  # with new clients when their certificates change
+                    self._retrying(lambda: self._follow_with(self._certificates()))
         except KafkaProblem as e:
             self._events.failed(e)
         except Exception as e:  # the thread must not end without a report
             _log.exception("The storage topics' reader ended")
             self._events.failed(e)
+
+    def _retrying(self, step: Callable[[], None]) -> None:
+        """Repeat a step while its clients cannot be created or fail: without this thread the worker would have to be
+        restarted."""
+        from confluent_kafka import KafkaException
+
+        while not self._closing.is_set():
+            try:
+                step()
+                return
+            except (EndpointUnavailable, KafkaException) as e:
+                self._report(str(e) if isinstance(e, EndpointUnavailable) else e.args[0].str())
+                self._closing.wait(_RETRY_DELAY)
+                self._suspect.set()
 
     def _prepare(self) -> str:
         """Wait for Kafka, create or check the topics, find their partitions. Returns the cluster's id."""
@@ -139,7 +155,7 @@ class Reader:
                     return self._await_topics(admin)
             except EndpointUnavailable as e:
                 self._report(str(e))
-                self._closing.wait(1.0)
+                self._closing.wait(_RETRY_DELAY)
         return ""
 
     def _await_topics(self, admin: Any) -> str:
@@ -193,11 +209,6 @@ class Reader:
             left = set(self._positions)
             while left and not self._closing.is_set():
                 left -= self._step(consumer)
-
-    def _follow(self) -> None:
-        """Until close(), with new clients when their certificates change."""
-        while not self._closing.is_set():
-            self._follow_with(self._certificates())
 
     def _certificates(self) -> tuple[object, object]:
         return certificates(self._settings), certificates(self._consumer_settings)

@@ -53,14 +53,15 @@ class TransactionalWriter:
         self._id, self._timeout = transactional_id, timeout
         self._producer: Any = None
         self._certificates = certificates(settings)  # of the producer
-        self._revoked = False
+        self._revocations = 0
+        self._started_in = 0  # the number of revocations when start() was called
         self._turn = asyncio.Lock()
         self._on_stopped: Callable[[], None] = lambda: None
 
     @property
     def started(self) -> bool:
         """Whether records can be written. Another producer may have fenced this one, which the next write reports."""
-        return self._producer is not None and not self._revoked
+        return self._producer is not None and self._started_in == self._revocations
 
     def subscribe(self, on_stopped: Callable[[], None]) -> None:
         """Call this function when the writer has stopped because a write failed."""
@@ -70,12 +71,13 @@ class TransactionalWriter:
         """Fence all earlier producers with this transactional id. `topic` is any topic that may be described.
 
         BrokerUnavailable if Kafka does not respond, NotAuthorizedError if a right is missing, KafkaProblem if Kafka
-        refuses."""
-        await self._in_turn(lambda: self._start(topic), restarts=True)
+        refuses, WriterFenced if the writer was revoked before its turn."""
+        number = self._revocations
+        await self._in_turn(lambda: self._start(topic, number))
 
     def revoke(self) -> None:
-        """Refuse writes until the next start()."""
-        self._revoked = True
+        """Refuse writes until the next start(). A start() that waits for its turn fences nobody any more."""
+        self._revocations += 1
 
     async def write(self, topic: str, records: Records) -> list[tuple[int, int]]:
         """Write records in one transaction and wait until it is committed; returns the partition and offset of each.
@@ -96,15 +98,12 @@ class TransactionalWriter:
             await self.stop()
             self._on_stopped()
 
-    async def _in_turn(self, call: Callable[[], _T], restarts: bool = False) -> _T:
+    async def _in_turn(self, call: Callable[[], _T]) -> _T:
         """Run a call in a thread, to its end even if the caller is cancelled: the producer allows one at a time."""
-        return await asyncio.shield(_retrieved(asyncio.ensure_future(self._exclusively(call, restarts))))
+        return await asyncio.shield(_retrieved(asyncio.ensure_future(self._exclusively(call))))
 
-    async def _exclusively(self, call: Callable[[], _T], restarts: bool) -> _T:
+    async def _exclusively(self, call: Callable[[], _T]) -> _T:
         async with self._turn:
-            if restarts:
-                await asyncio.to_thread(self._stop)
-                self._revoked = False
             was_started = self.started
             try:
                 return await asyncio.to_thread(call)
@@ -113,9 +112,12 @@ class TransactionalWriter:
                     self._on_stopped()
                 raise
 
-    def _start(self, topic: str) -> None:
+    def _start(self, topic: str, number: int) -> None:
         from confluent_kafka import KafkaException, Producer
 
+        self._stop()
+        if number != self._revocations:
+            raise self._not_in_use()
         self._certificates = certificates(self._settings)
         producer = open_clients.opened(Producer, self._settings, self)
         try:
@@ -124,7 +126,10 @@ class TransactionalWriter:
         except KafkaException as e:
             open_clients.close(producer)
             raise self._problem(e.args[0], "") from None
-        self._producer = producer
+        self._producer, self._started_in = producer, number
+
+    def _not_in_use(self) -> WriterFenced:
+        return WriterFenced(f"transactional id {self._id} is not in use by this worker")
 
     def _stop(self) -> None:
         producer, self._producer = self._producer, None
@@ -135,8 +140,8 @@ class TransactionalWriter:
         from confluent_kafka import KafkaException
 
         producer = self._producer
-        if producer is None or self._revoked:
-            raise WriterFenced(f"transactional id {self._id} is not in use by this worker")
+        if producer is None or not self.started:
+            raise self._not_in_use()
         written: dict[int, tuple[int, int]] = {}
         refusals: list[Any] = []
 

@@ -30,7 +30,7 @@ KEEP_ALIVE = 10.0
 """Seconds for which an unused connection is kept: less than the 30 s after which workers close it."""
 
 MAX_CLIENTS = 64
-"""Workers whose connections are kept."""
+"""Workers whose connections are kept while no request uses them."""
 
 MAX_RESPONSE = 16 * 1024 * 1024
 """Bytes of a response. The largest have all offsets of a connector, or a group with many thousand tasks."""
@@ -71,13 +71,21 @@ class WorkerRequest:
     timeout: float = REQUEST_TIMEOUT
 
 
+@dataclass(slots=True)
+class _KeptClient:
+    """The client of one worker, and the number of requests in progress."""
+
+    http: httpx.AsyncClient
+    requests: int = 0
+
+
 class WorkerClients:
     """Sends requests to other workers. Event loop only."""
 
     def __init__(self, tls: Callable[[], ssl.SSLContext], transport: httpx.AsyncBaseTransport | None = None) -> None:
         """`tls` is called for the first https request; `transport` replaces the network."""
         self._tls, self._transport = tls, transport
-        self._clients: dict[str, httpx.AsyncClient] = {}
+        self._clients: dict[str, _KeptClient] = {}  # the last used last
 
     async def send(self, url: str, request: WorkerRequest, role: str = "Worker") -> PeerResponse:
         """Send a request to the worker at this URL (`http://host:port/`). `role` names the worker in messages.
@@ -106,9 +114,18 @@ class WorkerClients:
             raise Unavailable(_SENT.format(**where, why=_reason(e))) from None
 
     async def _exchange(self, url: str, request: WorkerRequest) -> PeerResponse:
+        client = self._client(url)
+        client.requests += 1
+        try:
+            await self._close_unused()
+            return await self._response(client.http, url, request)
+        finally:
+            client.requests -= 1
+
+    async def _response(self, client: httpx.AsyncClient, url: str, request: WorkerRequest) -> PeerResponse:
         import httpx
 
-        async with (await self._client(url)).stream(
+        async with client.stream(
             request.method,
             url,
             content=request.body,
@@ -127,9 +144,16 @@ class WorkerClients:
         """Close all connections."""
         clients, self._clients = list(self._clients.values()), {}
         for client in clients:
-            await client.aclose()
+            await client.http.aclose()
 
-    async def _client(self, url: str) -> httpx.AsyncClient:
+    async def _close_unused(self) -> None:
+        """To close a client breaks off its requests."""
+        unused = [url for url, client in self._clients.items() if not client.requests]
+        closing = [self._clients.pop(url) for url in unused[: max(len(self._clients) - MAX_CLIENTS, 0)]]
+        for client in closing:
+            await client.http.aclose()
+
+    def _client(self, url: str) -> _KeptClient:
         """The client of one worker, so that a worker that does not answer blocks no requests to others."""
         import httpx
 
@@ -139,12 +163,10 @@ class WorkerClients:
                 max_connections=MAX_CONNECTIONS, max_keepalive_connections=8, keepalive_expiry=KEEP_ALIVE
             )
             verify = self._tls() if url.startswith("https:") else False
-            client = httpx.AsyncClient(verify=verify, limits=limits, transport=self._transport, trust_env=False)
-            client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))  # keep none
-            if len(self._clients) >= MAX_CLIENTS:
-                oldest = next(iter(self._clients))
-                await self._clients.pop(oldest).aclose()
-        self._clients[url] = client  # the last used last
+            http = httpx.AsyncClient(verify=verify, limits=limits, transport=self._transport, trust_env=False)
+            http.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))  # keep none
+            client = _KeptClient(http)
+        self._clients[url] = client
         return client
 
 

@@ -105,7 +105,7 @@ async def use_all_rights(secured: SecuredBroker, reaching: dict[str, Any]) -> st
     place = Participant(reaching, f"{prefix}-workers")
     await logs.start()
     try:
-        await log.write(b"k", b"v")
+        await log.write_all([(b"k", b"v")])
         joined = await asyncio.wait_for(place.join(), 20)
         assert (logs.error, place.trouble) == ("", "") and joined.generation >= 1  # a late member joins twice
     finally:
@@ -149,7 +149,7 @@ async def test_a_topic_that_may_not_be_written_is_named(secured: SecuredBroker) 
     await logs.start()
     try:
         with pytest.raises(NotAuthorizedError) as refused:
-            await log.write(b"k", b"v")
+            await log.write_all([(b"k", b"v")])
         assert str(refused.value).startswith(f"User:connect is not authorized to WRITE topic {prefix}-configs")
         assert logs.error == str(refused.value), "/health shows the error until a record has been written"
         secured.grant([("TOPIC", prefix, "WRITE")])
@@ -225,7 +225,7 @@ async def test_storage_topics_are_used_without_describe_configs_and_the_right_is
     logs, log = opened(secured, prefix)
     await logs.start()
     try:
-        await log.write(b"k", b"v")
+        await log.write_all([(b"k", b"v")])
         right = f"User:connect is not authorized to DESCRIBE_CONFIGS topic {prefix}-configs"
         assert any(right in message for message in caplog.messages)
         secured.grant([("TOPIC", prefix, "DESCRIBE_CONFIGS")])

@@ -225,7 +225,8 @@ class HerderRig:
         self.offsets = ConnectorOffsets(
             self.store, topic, NEVER_CALLED, lambda name: None, self.topic_of, self.configs.names
         )
-        self.stored_offsets, self.locks = StoredOffsets(self.offsets, self.clusters), ConnectorLocks()
+        self.stored_offsets = StoredOffsets(self.offsets, self.clusters, used=self.connectors.forget_secrets)
+        self.locks = ConnectorLocks()
         self.settling = GroupSettling(self.connectors, self.statuses, SoleWorker("w:1"), NEVER_CALLED)
         self.changes = OffsetChanges(self.journal, self.configs, self.stored_offsets, self.settling, self.locks)
         tracking = TopicTracking(self.worker.topic_tracking, self.worker.topic_tracking_reset)

@@ -24,6 +24,8 @@ class TestLog(MemoryLog):
         self.away = False
         self.failure: Callable[[bytes, bytes | None], Exception | None] = lambda key, value: None
         """The error of a write, if it fails."""
+        self.refusal: Callable[[], Exception | None] = lambda: None
+        """The error of the next record that is sent, if it is refused."""
         self.queued: list[Record] = []  # unanswered, as in the producer's queue
         self.refused = 0  # writes that failed because the broker was unavailable
         self.written: list[Record] = []
@@ -45,6 +47,10 @@ class TestLog(MemoryLog):
         self.queued = []
 
     def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
+        if (refusal := self.refusal()) is not None:
+            refused: asyncio.Future[Written] = asyncio.get_running_loop().create_future()
+            refused.set_exception(refusal)
+            return refused
         if self.held and self.held in key:
             return asyncio.ensure_future(self._send_later(key, value))
         return super().send(key, value)

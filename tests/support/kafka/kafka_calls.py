@@ -193,7 +193,7 @@ async def storage(place: Place) -> None:
         if not done:
             raise BrokerUnavailable(logs.error)
         await starting
-        await log.write(b"key", b"value")
+        await log.write_all([(b"key", b"value")])
         await log.read_to_end()
         await asyncio.sleep(0.5)
     finally:

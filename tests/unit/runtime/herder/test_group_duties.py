@@ -23,7 +23,7 @@ class Rig:
         herder = self.herder
         self.duties = GroupDuties(
             herder.connectors, herder.statuses, herder.board, herder.changes, TaskLoads(herder.board.meters),
-            self._read, remains_delay=0.01,
+            self._read, remains_delay=0.01, sweep_interval=0.01,
         )  # fmt: skip
         herder.statuses.put_connector("new", StatusRecord(State.RUNNING, None, "w:2", 1))
 
@@ -110,3 +110,43 @@ async def test_a_leader_that_cannot_read_the_config_topic_does_not_take_new_conn
     rig.fails = True
     await rig.take_over(deposed=False)
     assert rig.herder.state("new") is State.RUNNING
+
+
+async def leave_task_configs(rig: Rig, name: str) -> None:
+    """A connector was created and deleted; its task config remains in the topic."""
+    await rig.herder.create(name)
+    await rig.herder.configs.put_tasks(name, [{"n": "0"}])
+    await rig.herder.configs.remove_connector(name)
+
+
+def task_configs(rig: Rig) -> list[str]:
+    """The keys of task configs in the topic."""
+    last = dict(rig.herder.logs.by_topic["c"].written)
+    return [key.decode() for key, value in last.items() if value is not None and key.startswith((b"task-", b"commit-"))]
+
+
+async def test_a_leader_removes_the_task_configs_of_connectors_deleted_before_and_while_it_leads() -> None:
+    rig = Rig()
+    await leave_task_configs(rig, "before")
+    await rig.take_over(deposed=False)
+    await rig.herder.until(lambda: task_configs(rig) == [])
+    await leave_task_configs(rig, "meanwhile")
+    assert task_configs(rig) == ["task-meanwhile-0", "commit-meanwhile"]
+    await rig.herder.until(lambda: task_configs(rig) == [])
+    rig.duties.close()
+
+
+async def test_a_worker_starts_although_it_loses_the_leadership_while_it_removes_task_configs(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rig = Rig()
+    await leave_task_configs(rig, "gone")
+
+    class Deposed:
+        leads = False
+
+    rig.herder.herder._group = Deposed()
+    await rig.take_over(deposed=False)
+    await rig.herder.until(lambda: "Cannot remove the task configs of deleted connectors" in caplog.text)
+    assert task_configs(rig) == ["task-gone-0", "commit-gone"]
+    rig.duties.close()

@@ -127,7 +127,8 @@ async def test_names_with_dashes_and_other_letters(stores: MakeStores) -> None:
 async def test_other_records_are_kept(stores: MakeStores) -> None:
     one = await stores()
     restarts: list[RestartRequest] = []
-    one.configs.subscribe(restarts=restarts.append)
+    levels: list[tuple[str, str]] = []
+    one.configs.subscribe(restarts=restarts.append, logger_levels=lambda *level: levels.append(level))
     await one.configs.put_restart("c", True, False)
     await one.raw(
         "configs",
@@ -138,7 +139,7 @@ async def test_other_records_are_kept(stores: MakeStores) -> None:
     assert restarts == [RestartRequest("c", True, False)]
     assert one.configs.session_key == {"key": "M5yv", "algorithm": "HmacSHA256", "creation-timestamp": 1}
     assert one.configs.fencing_counts == {"c": 3}
-    assert one.configs.logger_levels == {"org.x": "DEBUG"}
+    assert levels == [("org.x", "DEBUG")]
     assert one.configs.names() == []
 
 

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from runtime.kafka.errors import KafkaProblem, StorageTopicError
 from runtime.kafka.log.log import LogRecord
 from runtime.model.states import State, TaskId
 from runtime.storage.statuses import StatusRecord, StatusStore
@@ -78,3 +79,29 @@ async def test_statuses_of_another_worker_are_not_overwritten(rig: Rig) -> None:
     await asyncio.sleep(0.05)
     assert not rig.sent()
     assert rig.store.task_statuses("c")[0].state is State.RUNNING
+
+
+@pytest.mark.parametrize(
+    "error, repeated",
+    [(KafkaProblem("the producer has failed"), True), (StorageTopicError("the topic is lost"), False)],
+)
+async def test_a_status_that_kafka_refuses_is_written_again(rig: Rig, error: KafkaProblem, repeated: bool) -> None:
+    log, refusals = rig.logs.by_topic["s"], [error]
+    log.refusal = lambda: refusals.pop() if refusals else None
+    rig.store.put_task(TASK, status(State.RUNNING, OURS, 7))
+    await asyncio.sleep(0)
+    assert rig.sent() == []
+    assert len(rig.store._unsent) == repeated
+    await until(lambda: not rig.store._unsent)
+    assert rig.sent() == [b"status-task-c-0"] * repeated
+    assert rig.store.task_statuses("c")[0].state is State.RUNNING
+
+
+async def test_a_refused_status_is_not_written_again_if_another_worker_has_written_since(rig: Rig) -> None:
+    log, refusals = rig.logs.by_topic["s"], [KafkaProblem("the producer has failed")]
+    log.refusal = lambda: refusals.pop() if refusals else None
+    rig.store.put_task(TASK, status(State.RUNNING, OURS, 7))
+    await asyncio.sleep(0)
+    rig.read(status(State.RUNNING, THEIRS, 8))
+    assert (rig.store._unsent, rig.sent()) == ({}, [])
+    assert rig.store.task_statuses("c")[0].worker_id == THEIRS

@@ -140,8 +140,9 @@ class _Line:
     def __init__(self) -> None:
         self.value: bytes | None = None
         self.sent: list[asyncio.Future[Written]] = []
-        self.writes = OptimisticWrites(self._send, self._take, self._apply)
+        self.writes = OptimisticWrites(self._send, self._take, self._apply, lambda *write: self.refused.append(write))
         self.applied: list[int] = []  # offsets
+        self.refused: list[tuple[bytes, bytes | None, BaseException]] = []
 
     def _send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
         self.sent.append(asyncio.get_running_loop().create_future())
@@ -234,3 +235,27 @@ async def test_after_a_failed_write_the_topic_decides() -> None:
     await asyncio.sleep(0)
     line.read(0, b"theirs")
     assert line.value == b"theirs"
+
+
+@pytest.mark.parametrize("failing", [[0], [1], [0, 1]])
+async def test_the_last_value_is_reported_when_all_writes_have_ended_and_one_was_refused(failing: list[int]) -> None:
+    line, error = _Line(), KafkaProblem("the producer has failed")
+    line.write(b"1")
+    line.write(b"2")
+    for number in (0, 1):
+        assert line.refused == []
+        if number in failing:
+            line.sent[number].set_exception(error)
+            await asyncio.sleep(0)
+        else:
+            await line.written(number, 5)
+    assert line.refused == [(b"k", b"2", error)]
+
+
+async def test_a_refused_write_is_not_reported_if_another_worker_has_written_since() -> None:
+    line = _Line()
+    line.write(b"ours")
+    line.read(3, b"theirs")
+    line.sent[0].set_exception(KafkaProblem("the producer has failed"))
+    await asyncio.sleep(0)
+    assert (line.value, line.refused) == (b"theirs", [])

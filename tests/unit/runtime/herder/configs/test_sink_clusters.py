@@ -52,6 +52,18 @@ async def test_an_override_that_the_policy_refuses_is_not_used() -> None:
     await rig.close()
 
 
+async def test_the_credentials_of_a_sink_that_is_deleted_with_its_offsets_are_forgotten() -> None:
+    """They are needed once more after the deletion, to remove the offsets."""
+    rig, secret = HerderRig(), "consumer-secret"
+    requests = await _sink(rig, {"consumer.override.sasl.jaas.config": f'A required username="u" password="{secret}";'})
+    assert (await requests.read("a"))["offsets"]
+    assert secret not in rig.secrets.scrub(secret)
+    await requests.delete("a")
+    await rig.until(lambda: rig.state("a") is None)
+    assert rig.secrets.scrub(secret) == secret
+    await rig.close()
+
+
 class ImpatientRig(HerderRig):
     other_cluster_timeout = 0.01
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -40,6 +41,14 @@ def test_open_metrics_have_families_without_the_suffix_of_counters() -> None:
         "# TYPE kafka_connect_task_error_metrics_total_retries unknown\n"
         "kafka_connect_task_error_metrics_total_retries 3\n# EOF\n"
     )
+
+
+def test_numbers_that_are_not_finite_are_in_the_words_of_prometheus() -> None:
+    """As of a plugin that divides by zero: all other metrics would be missing."""
+    families = MetricFamilies()
+    for value in (math.nan, math.inf, -math.inf):
+        families.gauge("headrace_x", {}, value, "What.")
+    assert families.text().splitlines()[2:] == ["headrace_x NaN", "headrace_x +Inf", "headrace_x -Inf"]
 
 
 def test_health_names_the_cause_before_and_after_the_worker_is_ready() -> None:

@@ -203,6 +203,21 @@ async def test_a_deleted_connector_leaves_no_history(make: Make) -> None:
     await rig.until(lambda: not rig.journal.documents.keys("restarts:"))
 
 
+async def test_a_connector_that_is_deleted_while_its_first_failure_is_written_leaves_no_history(make: Make) -> None:
+    rig = await running(make, headrace_restart_attempts="2", headrace_restart_delay_ms="60000")
+    log = rig.logs.by_topic["j"]
+    log.held = b"restarts:"
+    fail(rig)
+    await log.holding.wait()
+    writing = rig.restarts._owned["a"][0].writing
+    assert writing is not None
+    await rig.herder.delete("a")
+    await rig.until(lambda: rig.state("a") is None)
+    log.may_go.set()
+    await writing
+    await rig.until(lambda: not rig.journal.documents.keys("restarts:"))
+
+
 async def test_a_storm_is_limited_by_the_budget_of_the_worker(make: Make) -> None:
     """A hundred tasks that fail at once and for ever: at most ten seconds' budget at once, then its rate."""
     rig = await make(headrace_restart_attempts="-1", headrace_restart_budget="60")
@@ -222,7 +237,7 @@ async def test_a_storm_is_limited_by_the_budget_of_the_worker(make: Make) -> Non
         fail(rig, task)
     await asyncio.sleep(1.5)
     seconds = asyncio.get_running_loop().time() - begun
-    restarts = sum(rig.restarts.counts.restarts.values())
+    restarts = sum(units.total() for units in rig.restarts.counts.restarts.values())
     assert 10 <= restarts <= 10 + seconds
     assert rig.restarts.waiting == 100
     for task in tasks:

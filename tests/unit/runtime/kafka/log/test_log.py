@@ -25,7 +25,7 @@ Make = Callable[..., Recorder]
 async def test_topics_are_created_compacted(recorder: Make, broker: KafkaBroker) -> None:
     one = recorder()
     await one.logs.start()
-    assert one.logs.available
+    assert not one.logs.error
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for log in (one.config, one.offset, one.status):
         topic = log.spec.topic
@@ -41,7 +41,7 @@ async def test_writes_are_applied_in_order_before_they_return(recorder: Make) ->
     await one.logs.start()
     await one.config.write_all([(b"a", b"1"), (b"b", b"2"), (b"a", None)])
     assert [(r.key, r.value) for r in one.applied["config"]] == [(b"a", b"1"), (b"b", b"2"), (b"a", None)]
-    await one.config.write(b"c", b"3")
+    await one.config.write_all([(b"c", b"3")])
     assert one.values("config")[-1] == b"3"
 
 
@@ -51,7 +51,7 @@ async def test_read_to_end_applies_records_of_other_writers(recorder: Make) -> N
     other = recorder(one.prefix)
     await other.logs.start()
     for n in range(20):
-        await other.offset.write(b"k%d" % n, b"%d" % n)
+        await other.offset.write_all([(b"k%d" % n, b"%d" % n)])
         await one.offset.read_to_end()
         assert one.values("offset")[-1] == b"%d" % n
 
@@ -100,7 +100,7 @@ async def test_aborted_and_open_transactions(recorder: Make, broker: KafkaBroker
         end(20)
         await one.config.read_to_end()
     await until(lambda: one.values("config") == [b"1"])  # a commit's marker may arrive after its answer
-    await one.config.write(b"k", b"plain")
+    await one.config.write_all([(b"k", b"plain")])
     assert one.values("config") == [b"1", b"plain"]
     other = recorder(one.prefix)
     await other.logs.start()
@@ -119,7 +119,7 @@ async def test_the_next_writer_with_the_transactional_id_ends_an_open_transactio
     )
     await asyncio.wait_for(one.config.read_to_end(), 30)
     following = await asyncio.to_thread(transactions.begin, broker.bootstrap, leader)
-    await asyncio.wait_for(one.config.write(b"k", b"plain"), 30)
+    await asyncio.wait_for(one.config.write_all([(b"k", b"plain")]), 30)
     assert one.values("config") == [b"plain"]
     del killed, following
 
@@ -173,8 +173,8 @@ async def test_an_apply_that_raises_does_not_stop_the_log(broker: KafkaBroker) -
     logs = TopicLogs({"bootstrap.servers": broker.bootstrap})
     log = logs.open(TopicSpec(unique("raises"), 1, 1, "config.storage"), _fails)
     await logs.start()
-    await log.write(b"a", b"1")
-    await log.write(b"b", b"2")
+    await log.write_all([(b"a", b"1")])
+    await log.write_all([(b"b", b"2")])
     await logs.close()
 
 
@@ -183,7 +183,6 @@ async def test_start_waits_for_an_unavailable_broker(caplog: pytest.LogCaptureFi
     logs.open(TopicSpec("x", 1, 1, "config.storage"), lambda records: None)
     starting = asyncio.create_task(logs.start())
     await until(lambda: bool(logs.error))
-    assert not logs.available
     assert "bootstrap.servers=127.0.0.1:1" in caplog.text
     starting.cancel()
     await logs.close()
@@ -197,15 +196,15 @@ async def test_an_outage_is_reported_and_survived(recorder: Make, own_broker: Em
     await asyncio.wait_for(one.config.send(b"k", b"before"), allowed(30))
     await _repeated(one.config.read_to_end)
     own_broker.kill()
-    await until(lambda: not one.logs.available)
+    await until(lambda: bool(one.logs.error))
     waiting = [one.config.send(b"k", b"%d" % n) for n in range(50)]
     with pytest.raises(BrokerUnavailable, match=f"may still be written: Kafka at {own_broker.bootstrap}"):
-        await one.config.write(b"k", b"late")
+        await one.config.write_all([(b"k", b"late")])
     with pytest.raises(BrokerUnavailable, match=own_broker.bootstrap):
         await one.config.read_to_end()
     await asyncio.to_thread(own_broker.start)
     await asyncio.wait_for(asyncio.gather(*waiting), allowed(30))
-    await until(lambda: one.logs.available and one.values("config")[-1:] == [b"late"])
+    await until(lambda: not one.logs.error and one.values("config")[-1:] == [b"late"])
     assert one.values("config") == [b"before", *(b"%d" % n for n in range(50)), b"late"]
     await asyncio.wait_for(one.config.send(b"k", b"after"), allowed(30))
     await _repeated(one.offset.read_to_end)
@@ -238,7 +237,7 @@ async def test_speed(recorder: Make) -> None:
     """Prints the figures. The limits are generous, for busy machines."""
     one = recorder()
     await one.logs.start()
-    writes = [await _timed(one.config.write(b"k", b"{}")) for _ in range(200)]
+    writes = [await _timed(one.config.write_all([(b"k", b"{}")])) for _ in range(200)]
     ends = [await _timed(one.offset.read_to_end()) for _ in range(50)]
     sent = [one.offset.send(b"k%d" % n, b'{"position":%d}' % n) for n in range(99_950)]
     await asyncio.gather(*sent)
@@ -269,7 +268,7 @@ async def test_a_deleted_topic_is_detected_and_changes_are_refused(
     """Also if the topic is created again, by hand or automatically by the broker."""
     worker = recorder()
     await worker.logs.start()
-    await worker.config.write(b"k", b"v")
+    await worker.config.write_all([(b"k", b"v")])
     await until(lambda: broker_knows(worker))
     topic = worker.config.spec.topic
     broker.delete_topics(topic)
@@ -278,7 +277,7 @@ async def test_a_deleted_topic_is_detected_and_changes_are_refused(
     await until(lambda: bool(worker.logs.error))
     assert f"storage topic {topic} " in worker.logs.error
     with pytest.raises(StorageTopicError, match="changes are refused"):
-        await worker.config.write(b"k", b"v2")
+        await worker.config.write_all([(b"k", b"v2")])
 
 
 async def test_a_record_in_another_topic_of_the_same_name_does_not_count_as_written(
@@ -288,11 +287,11 @@ async def test_a_record_in_another_topic_of_the_same_name_does_not_count_as_writ
     worker = recorder(watch_every=1e9)
     await worker.logs.start()
     for _ in range(3):
-        await worker.config.write(b"k", b"v")
+        await worker.config.write_all([(b"k", b"v")])
     broker.delete_topics(worker.config.spec.topic)
     await asyncio.to_thread(recreate, broker, worker.config.spec.topic)
     with pytest.raises(StorageTopicError, match="was deleted and created again"):
-        await worker.config.write(b"k", b"v2")
+        await worker.config.write_all([(b"k", b"v2")])
 
 
 def recreate(broker: KafkaBroker, topic: str) -> None:

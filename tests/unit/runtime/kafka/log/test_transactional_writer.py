@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from typing import Any
+
 import pytest
 
+from runtime.kafka.clients import open_clients
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, WriterFenced
 from runtime.kafka.fencing import fence
 from runtime.kafka.log.transactional_writer import TransactionalWriter
@@ -69,3 +74,26 @@ async def test_a_broker_that_does_not_answer() -> None:
     with pytest.raises(BrokerUnavailable, match="Kafka did not confirm the transactional id t"):
         await writer.start("topic")
     await writer.stop()
+
+
+async def test_a_former_leader_whose_start_waits_for_its_turn_does_not_fence_its_successor(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    writer, opened = TransactionalWriter({"bootstrap.servers": "127.0.0.1:1"}, "t"), list[Any]()
+    monkeypatch.setattr(open_clients, "opened", lambda *args: opened.append(args))
+    turn, may_end = threading.Event(), threading.Event()
+
+    def write() -> None:
+        turn.set()
+        may_end.wait(30)
+
+    writing = asyncio.create_task(writer._in_turn(write))  # of the last term
+    await asyncio.to_thread(turn.wait, 30)
+    starting = asyncio.create_task(writer.start("topic"))
+    await asyncio.sleep(0)
+    writer.revoke()
+    may_end.set()
+    await writing
+    with pytest.raises(WriterFenced, match="transactional id t is not in use by this worker"):
+        await starting
+    assert (opened, writer.started) == ([], False)
