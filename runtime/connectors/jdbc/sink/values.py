@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP
+from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP, decimal_of
 from runtime.api.data.schema import Schema, Type
 from runtime.connectors.jdbc.types import INTEGERS, MICRO_TIMESTAMP_NAME, NANO_TIMESTAMP_NAME, DatabaseType, Kind
 
@@ -73,7 +73,7 @@ def _micros(value: int, unit: int) -> dt.timedelta:
 
 
 def _variable_decimal(value: Mapping[str, Any]) -> Decimal:
-    return Decimal(int.from_bytes(value["value"], "big", signed=True)).scaleb(-value["scale"])
+    return decimal_of(int.from_bytes(value["value"], "big", signed=True), value["scale"])
 
 
 def is_timestamp(schema: Schema | None) -> bool:

@@ -6,10 +6,10 @@ import datetime as dt
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
+from decimal import Decimal
 from typing import Any
 
-from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
+from runtime.api.data.logical import DATE_SCHEMA, EXACT, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
 from runtime.api.data.schema import Schema, Type
 from runtime.connectors.jdbc.modes import Granularity, NumericMapping, ZeroDates
 from runtime.connectors.jdbc.source.odd_times import present_time
@@ -33,7 +33,6 @@ VALUE_ERRORS = (ValueError, TypeError, ArithmeticError)
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICRO = dt.timedelta(microseconds=1)
-_WIDE = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +192,7 @@ def _finite(number: Decimal) -> Decimal:
 
 def _rounded(value: Any, unit: Decimal) -> Decimal:
     number = value if isinstance(value, Decimal) else Decimal(str(value))
-    return _finite(number).quantize(unit, ROUND_HALF_EVEN, _WIDE)
+    return _finite(number).quantize(unit, context=EXACT)
 
 
 def _timestamp(kind: Kind, mapping: ValueMapping) -> tuple[Schema, Convert | None]:

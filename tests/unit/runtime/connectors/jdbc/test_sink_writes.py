@@ -333,6 +333,9 @@ def test_types_in_both_directions(database: TestDatabase) -> None:
         "days": (Schema(Type.INT32, name="io.debezium.time.Date"), 19782, dt.date(2024, 2, 29), "2024-02-29"),
         "vd": (Schema(Type.STRUCT, name="io.debezium.data.VariableScaleDecimal"), {"scale": 1, "value": b"\x0f"},
                Decimal("1.5"), 1.5),
+        "wide": (Schema(Type.STRUCT, name="io.debezium.data.VariableScaleDecimal"),
+                 {"scale": 5, "value": (10**35 + 1).to_bytes(15, "big")},
+                 Decimal("1000000000000000000000000000000.00001"), 1e30),
     }  # fmt: skip
     value = struct_schema({name: schema.replace(optional=True) for name, (schema, *_) in fields.items()})
     sink = SinkRun({**database.config, "auto.create": "true"}, tolerates=False)
