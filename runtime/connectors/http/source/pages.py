@@ -45,7 +45,9 @@ class PaginationKind(StrEnum):
     OFFSET = "offset"
 
 
-_LONG_NUMBER = re.compile(rb"[0-9]{20}|-[0-9]{19}")
+_NOT_FOR_ORJSON = re.compile(rb"[0-9]{20}|-[0-9]{19}|\\u[dD][89a-fA-F]")
+"""It makes a floating-point number of a whole number with more than 64 bits, and refuses unpaired surrogates, as of an
+emoji that the API has cut."""
 _FALSE = ("", "false", "no", "0")  # texts
 
 
@@ -53,8 +55,7 @@ def parsed_json(content: bytes) -> Any:
     """The value in a response. Whole numbers are exact, whatever their size. TemporaryError if it is not JSON."""
     content = content.removeprefix(codecs.BOM_UTF8)
     try:
-        # orjson makes a floating-point number of a whole number with more than 64 bits.
-        return json.loads(content) if _LONG_NUMBER.search(content) else orjson.loads(content)
+        return json.loads(content) if _NOT_FOR_ORJSON.search(content) else orjson.loads(content)
     except ValueError as error:
         raise TemporaryError(f"The response is not valid JSON: {error}") from None
 

@@ -282,6 +282,13 @@ def test_whole_numbers_are_exact_whatever_their_size() -> None:
     assert [record.key for record in records] == ["18446744073709551617", "18446744073709551618"]
 
 
+def test_a_text_with_half_an_emoji_is_read_as_it_is() -> None:
+    """As of an API that cuts texts after a number of UTF-16 units. orjson refuses it."""
+    body = b'[{"text": "\\ud83d"}, {"text": "\\ud83d\\ude00"}]'
+    with http_server(lambda request: (200, {}, body)) as server, source(server.url) as task:
+        assert [record.value["text"] for record in take(task, 2)[:2]] == ["\ud83d", "\U0001f600"]
+
+
 def test_a_response_that_is_cut_off_is_requested_again() -> None:
     answers = iter([b'[{"id": 1}, {"id"'])
     with http_server(lambda request: (200, {}, next(answers, b'[{"id": 1}]'))) as server, source(server.url) as task:
