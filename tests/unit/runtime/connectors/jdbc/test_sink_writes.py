@@ -309,6 +309,17 @@ def test_a_bad_record_fails_the_task_unless_errors_are_tolerated(database: TestD
     sink.stop()
 
 
+def test_a_name_without_quotes_cannot_be_a_statement(sqlite_db: TestDatabase) -> None:
+    config = {**sqlite_db.config, "auto.create": "true", "auto.evolve": "true", "quote.sql.identifiers": "NEVER"}
+    sink = SinkRun({**config, "table.name.format": "t"})
+    sink.put((None, {"id": 1}), schemas=(None, struct_schema({"id": OPTIONAL_STRING_SCHEMA})))
+    hostile = "x TEXT DEFAULT 'a' --"
+    sink.put((None, {hostile: "a"}), schemas=(None, struct_schema({hostile: OPTIONAL_STRING_SCHEMA})))
+    assert [column[1] for column in sqlite_db.query("PRAGMA table_info(t)")] == ["id"]
+    assert [value for value, _ in sink.context.failed] == [{hostile: "a"}]
+    sink.stop()
+
+
 def test_types_in_both_directions(database: TestDatabase) -> None:
     """Tables that the sink creates hold the values exactly."""
     noon = dt.datetime(2024, 2, 29, 12, 0, 0, 123000, tzinfo=dt.UTC)

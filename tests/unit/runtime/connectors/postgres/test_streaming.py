@@ -30,8 +30,13 @@ class Flood:
 def test_few_large_rows_are_read_ahead() -> None:
     connection: Any = Flood()
     stream = StreamThread(lambda: connection, "slot", 0, {}, lambda: None)
-    taken: list[Any] = []
-    wait_until(lambda: bool(taken.extend(stream.take()) or taken), 10, "the first rows")
-    assert len(taken) == 1
+    chunks: list[Any] = []
+
+    def arrived() -> bool:
+        chunks.append(stream.take())
+        return bool(chunks[-1])
+
+    wait_until(arrived, 10, "the first rows")
+    assert len(chunks[-1]) == 1
     stream.stop()
     assert connection.is_closed
