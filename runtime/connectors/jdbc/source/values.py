@@ -22,6 +22,7 @@ from runtime.connectors.jdbc.types import (
     ColumnInfo,
     DatabaseType,
     Kind,
+    UndecodedText,
 )
 
 Column = Sequence[Any]
@@ -133,7 +134,7 @@ def _mapped(database_type: DatabaseType, mapping: ValueMapping) -> tuple[Schema,
         return _array(database_type.element, mapping)
     name = {Kind.UUID: UUID_NAME, Kind.JSON: JSON_NAME}.get(kind)
     schema = Schema(Type.STRING, name=name, version=1 if name else None)
-    return schema, None if exact else as_text
+    return schema, None if exact else _valid_text
 
 
 def _array(element: DatabaseType, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
@@ -294,6 +295,12 @@ def as_time(value: Any) -> dt.time:
     if isinstance(value, int | float):
         return from_micros(round(value * 1000)).time()
     return value if isinstance(value, dt.time) else dt.time.fromisoformat(str(value))
+
+
+def _valid_text(value: Any) -> str:
+    if isinstance(value, UndecodedText):
+        raise ValueError(f"its bytes are not UTF-8: {value.hex()[:40]}")
+    return as_text(value)
 
 
 def as_text(value: Any) -> str:
