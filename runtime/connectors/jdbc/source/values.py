@@ -298,9 +298,8 @@ def as_time(value: Any) -> dt.time:
 
 
 def _valid_text(value: Any) -> str:
-    if isinstance(value, UndecodedText):
-        raise ValueError(f"its bytes are not UTF-8: {value.hex()[:40]}")
-    return as_text(value)
+    """As as_text(); ValueError for a text that is not UTF-8."""
+    return value.decode() if isinstance(value, UndecodedText) else as_text(value)
 
 
 def as_text(value: Any) -> str:
