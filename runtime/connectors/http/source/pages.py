@@ -18,6 +18,7 @@ from runtime.connectors.http.failures import TemporaryError, wait_of
 from runtime.connectors.http.json_values import JsonPointer, NoValueError
 from runtime.connectors.http.source.json_body import JsonBody, is_rate_limit
 from runtime.connectors.http.templates import TextTemplate, as_text
+from runtime.kafka.formats import compact
 
 PageToken = str | int | None
 """Which page: a number, an offset, a URL or a token of the API; None for the first page."""
@@ -171,7 +172,7 @@ class Pagination:
             return self._last_page([], None, page)
         document = parsed_json(reply.content)
         if self._body and self._body.is_graphql and isinstance(document, dict) and (errors := document.get("errors")):
-            message = f"The response has errors: {orjson.dumps(errors).decode()[:_SNIPPET]}"
+            message = f"The response has errors: {compact(errors).decode()[:_SNIPPET]}"
             if is_rate_limit(errors):
                 raise TemporaryError(message, wait_of(reply.headers, limited=True))
             raise ConnectError(message)
