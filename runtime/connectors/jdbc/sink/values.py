@@ -60,7 +60,7 @@ def decoder(schema: Schema | None) -> Convert | None:
         return lambda value: _EPOCH + _micros(value, unit)
     if name is not None and name in _TIME_UNITS:
         part = _TIME_UNITS[name]
-        return lambda value: (_EPOCH + _micros(value, part)).time()
+        return lambda value: _time_of_day(_micros(value, part))
     if name == f"{_TEMPORAL}Date":
         return lambda value: dt.date.fromordinal(value + _EPOCH.toordinal())
     if name == ZONED_TIMESTAMP:
@@ -70,6 +70,13 @@ def decoder(schema: Schema | None) -> Convert | None:
 
 def _micros(value: int, unit: int) -> dt.timedelta:
     return dt.timedelta(microseconds=value * unit if unit > 0 else value // -unit)
+
+
+def _time_of_day(since_midnight: dt.timedelta) -> dt.time:
+    """ValueError for PostgreSQL's 24:00, which would become 00:00, and for times beyond a day."""
+    if not dt.timedelta() <= since_midnight < dt.timedelta(days=1):
+        raise ValueError(f"{since_midnight} since midnight is not a time of day")
+    return (_EPOCH + since_midnight).time()
 
 
 def _variable_decimal(value: Mapping[str, Any]) -> Decimal:

@@ -309,6 +309,17 @@ def test_a_bad_record_fails_the_task_unless_errors_are_tolerated(database: TestD
     sink.stop()
 
 
+def test_a_time_beyond_a_day_is_an_error(sqlite_db: TestDatabase) -> None:
+    """24:00, which PostgresCdcSource reads, is not 00:00."""
+    day = 24 * 3600 * 1_000_000
+    value = struct_schema({"t": Schema(Type.INT64, name="io.debezium.time.MicroTime")})
+    sink = SinkRun({**sqlite_db.config, "auto.create": "true"})
+    sink.put(*((None, {"t": micros}) for micros in (0, day - 1, day, -1)), schemas=(None, value))
+    assert sqlite_db.query("SELECT t FROM t ORDER BY t") == [("00:00:00",), ("23:59:59.999999",)]
+    assert [value["t"] for value, _ in sink.context.failed] == [day, -1]
+    sink.stop()
+
+
 def test_a_name_without_quotes_cannot_be_a_statement(sqlite_db: TestDatabase) -> None:
     config = {**sqlite_db.config, "auto.create": "true", "auto.evolve": "true", "quote.sql.identifiers": "NEVER"}
     sink = SinkRun({**config, "table.name.format": "t"})
