@@ -48,20 +48,15 @@ class StreamRecords:
         )
         if not self._keys:
             return batch
-        keys, errors = [], dict[int, DataError]()
+        keys, errant = [], dict[int, SourceRecord]()
         for n, row in enumerate(rows.rows):
             try:
                 keys.append(self._key(row))
             except DataError as error:
-                errors[n] = error
+                errant[n] = ErrantSourceRecord(rows.partition, batch.offset_of(n), error, compact(row))
                 keys.append(None)
         batch.keys = ValueBatch(self._key_schema, keys)
-        if not errors:
-            return batch
-        records = list(batch)
-        for n, error in errors.items():
-            records[n] = ErrantSourceRecord(rows.partition, batch.offset_of(n), error, compact(rows.rows[n]))
-        return records
+        return [errant.get(n, record) for n, record in enumerate(batch)] if errant else batch
 
     def _key(self, row: Any) -> Any:
         texts = [_text_at(pointer, row) for pointer in self._keys]
