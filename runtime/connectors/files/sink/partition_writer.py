@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import DataError
@@ -200,9 +201,11 @@ class PartitionWriter:
             file_set.size += sum(part.sizes())
 
     def _path(self, topic: str, folder: str, offset: int) -> str:
-        """The name depends on the partition and the offset of the file's first record alone."""
+        """The name depends on the partition and the offset of the file's first record alone. A transformation may make
+        any text a topic."""
+        place = topic.replace(".", "%2E") if topic in (".", "..") else quote(topic, safe="")
         name = f"{self._tp.topic}+{self._tp.partition}+{offset:0{_OFFSET_DIGITS}d}{self._rules.extension}"
-        return "/".join(filter(None, (topic, folder, name)))
+        return "/".join(filter(None, (place, folder, name)))
 
     def _timeless(self) -> str:
         field = self._rules.timestamp_field

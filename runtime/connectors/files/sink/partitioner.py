@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from runtime.api.data.columns import Column, MixedBatchError, ValueBatch
 from runtime.api.data.logical import instant, millis
+from runtime.api.errors import DataError
 from runtime.api.java_compat.date_format import DatePattern
 from runtime.connectors.files.sink.chunk import Chunk
 
@@ -39,22 +40,21 @@ def _field(value: Any, name: str) -> Any:
 
 
 def _time(value: Any) -> int | None:
-    if type(value) is int:
-        return value if value >= 0 else None
-    if isinstance(value, dt.datetime | dt.date):
-        return millis(instant(value))
-    if isinstance(value, str):
-        try:
-            return millis(instant(dt.datetime.fromisoformat(value)))
-        except ValueError:
-            return None
-    return None
+    first = 0 if type(value) is int else _FIRST_TIME
+    try:
+        moment = dt.datetime.fromisoformat(value) if isinstance(value, str) else value
+        time = millis(instant(moment)) if isinstance(moment, dt.date) else moment
+    except (ValueError, DataError):
+        return None
+    return time if type(time) is int and first <= time < _END_OF_TIME else None
 
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 """The folder of records that lack the field, as Hive and Spark name it."""
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_FIRST_TIME, _END_OF_TIME = (millis(dt.datetime(*date, tzinfo=dt.UTC)) for date in ((1, 1, 2), (9999, 12, 31)))
+"""Between them a time has a date in every time zone."""
 _QUARTER_HOUR = 900_000  # milliseconds; offsets of time zones are multiples of it
 
 
@@ -110,8 +110,8 @@ class Partitioner:
 
 
 def _hashable(column: Sequence[Any]) -> list[tuple[type, Any]]:
-    """Values with their types, since 1, 1.0 and True are equal; the text of others."""
-    return [(type(v), v if isinstance(v, str | int | float | dt.date | None) else str(v)) for v in column]
+    """Values with their types, since 1 and True are equal; the text of others, since 0.0 and -0.0 are, too."""
+    return [(type(v), v if isinstance(v, str | int | dt.date | None) else str(v)) for v in column]
 
 
 def _name(value: Any) -> str:

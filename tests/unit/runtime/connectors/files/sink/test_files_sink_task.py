@@ -7,6 +7,7 @@ import gzip
 import tempfile
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -176,6 +177,14 @@ def test_folders_of_fields_and_time(tmp_path: Path) -> None:
     }
 
 
+def test_numbers_of_folders_do_not_depend_on_those_beside_them(tmp_path: Path) -> None:
+    sink = SinkDriver(tmp_path, {**JSON, "flush.size": "4", "partition.field.name": "n"})
+    sink.put(records([{"n": 0.0}, {"n": -0.0}, {"n": 0}, {"n": False}]))
+    sink.commit_until(4)
+    sink.stop()
+    assert [path.partition("/")[0] for path in files(tmp_path)] == ["n=-0.0", "n=0", "n=0.0", "n=false"]
+
+
 LOGICAL = struct_schema(
     {
         "price": decimal_schema(2),
@@ -291,6 +300,33 @@ def test_a_record_that_cannot_be_stored_is_reported(tmp_path: Path) -> None:
     assert [record.kafka_offset for record, _ in letters.reported] == [1, 2]
     assert "orders-0 at offset 1" in str(letters.reported[0][1])
     assert files(tmp_path)[name(0, ".parquet")] == [{"a": 1}, {"a": 2}, {"a": 3}, {"a": 4}]
+
+
+def test_a_time_that_no_folder_can_have_is_the_fault_of_its_record(tmp_path: Path) -> None:
+    """Such as microseconds in a field that has milliseconds."""
+    letters = DeadLetterList()
+    config = {**JSON, "flush.size": "1", "path.format": "yyyy", "timestamp.field": "t", "timezone": "Asia/Tokyo"}
+    sink = SinkDriver(tmp_path, config, letters)
+    times: list[Any] = [EPOCH * 1000, 10**18, "9999-12-31T23:00:00Z", "0001-01-01T00:00:00+14:00", -1, EPOCH]
+    sink.put(records([{"t": time} for time in times]))
+    sink.commit_until(6)
+    sink.stop()
+    assert [record.kafka_offset for record, _ in letters.reported] == [0, 1, 2, 3, 4]
+    assert list(files(tmp_path)) == [f"2023/{name(5)}"]
+
+
+def test_a_name_that_avro_does_not_have_is_the_fault_of_its_record(tmp_path: Path) -> None:
+    import fastavro
+
+    letters = DeadLetterList()
+    sink = SinkDriver(tmp_path, {"flush.size": "2", "format": "avro"}, letters)
+    same: dict[str, Any] = {"a": {"b": {"x": 1}}, "a_b": {"y": 1}}
+    sink.put(records([{"a b": 1}, same, same]))
+    sink.commit_until(3)
+    sink.stop()
+    assert [record.kafka_offset for record, _ in letters.reported] == [0]
+    with next(tmp_path.rglob("*.avro")).open("rb") as file:
+        assert list(fastavro.reader(file)) == [same, same]
 
 
 def test_a_record_that_cannot_be_stored_fails_the_task_without_a_reporter(tmp_path: Path) -> None:
@@ -421,3 +457,17 @@ def test_routed_topics_have_folders_of_their_own_and_keep_the_name_of_their_orig
         f"a/{name(0)}",
         f"b/{name(1)}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("topic", "folder"), [("..", "%2E%2E"), ("../../x", "..%2F..%2Fx"), ("/x", "%2Fx"), ("a.b-c_D", "a.b-c_D")]
+)
+def test_no_topic_leads_out_of_the_folder(tmp_path: Path, topic: str, folder: str) -> None:
+    """A transformation may take the topic from a field."""
+    (record,) = records([{"n": 0}])
+    record.topic, record.source = topic, SimpleNamespace(topic=lambda: "orders", partition=lambda: 0, offset=lambda: 0)
+    sink = SinkDriver(tmp_path / "files", {**JSON, "flush.size": "1"})
+    sink.task.put([record])
+    sink.task.stop()
+    (file,) = tmp_path.rglob("*.json")
+    assert file.parent == tmp_path / "files" / folder
