@@ -82,8 +82,8 @@ def _first_line(text: str) -> str:
     first = lines[0] if lines else ""
     if first.startswith("An error occurred while calling") and len(lines) > 1:
         first = lines[1].removeprefix(": ")
-    if first.endswith(_TRACEBACK) and (reason := _python_error(text)):
-        return first.removesuffix(_TRACEBACK) + reason
+    if _TRACEBACK in (first[-len(_TRACEBACK) :], *lines[1:2]) and (reason := _python_error(text)):
+        return f"{first.removesuffix(_TRACEBACK).rstrip()} {reason}"
     return first
 
 

@@ -23,6 +23,9 @@ def test_an_error_of_python_is_shown_instead_of_its_traceback() -> None:
         assert described(Exception(text)) == f"{FAILED}TopicChangedError: Topic t1 has been deleted"
     called = f"An error occurred while calling o7.save.\n: Failed: {TRACEBACK}ValueError\n\tat org.apache.spark"
     assert described(Exception(called)) == "Failed: ValueError"
+    worker = f"\n  An exception was thrown from the Python worker:\n{TRACEBACK}{error}"
+    expected = "An exception was thrown from the Python worker: TopicChangedError: Topic t1 has been deleted"
+    assert described(Exception(worker)) == expected
 
 
 @pytest.mark.parametrize(
