@@ -58,6 +58,8 @@ class FolderStore:
         self._attempt, self._writes = uuid4().hex[:12], count()
         self._allowed = allowed_folders()
         self.on_disk = location.kind == "local"
+        self.longest_name = 255 if self.on_disk else None
+        """The most bytes of the name of a file or folder; None if only the path is limited."""
         self.appears_whole = location.kind in ("s3", "gcs")
         """Whether a file is complete when it is listed, and changes only by being replaced."""
 

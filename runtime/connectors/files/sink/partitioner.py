@@ -57,8 +57,6 @@ def _time(value: Any) -> int | None:
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 """The folder of records that lack the field, as Hive and Spark name it."""
 
-_LONGEST_NAME = 255  # bytes, on almost every file system
-
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _QUARTER_HOUR = 900_000  # milliseconds; offsets of time zones are multiples of it
 
@@ -66,8 +64,9 @@ _QUARTER_HOUR = 900_000  # milliseconds; offsets of time zones are multiples of 
 class Partitioner:
     """The folder of each record: first its fields, then its time."""
 
-    def __init__(self, fields: Sequence[str], path_format: str, timezone: str) -> None:
-        self._fields = tuple(fields)
+    def __init__(self, fields: Sequence[str], path_format: str, timezone: str, longest_name: int | None) -> None:
+        """`longest_name` of a folder in bytes; None: any length."""
+        self._fields, self._longest = tuple(fields), longest_name
         self._pattern = DatePattern(path_format) if path_format else None
         self._zone = ZoneInfo(timezone)
         unit = self._pattern.unit if self._pattern is not None else 1
@@ -96,15 +95,17 @@ class Partitioner:
 
     def too_long(self, chunk: Chunk) -> dict[int, str]:
         """The indices of records whose values are too long for the name of a folder, with the reasons."""
-        reasons = {}
+        reasons: dict[int, str] = {}
+        if self._longest is None:
+            return reasons
         for field in self._fields:
             sizes: dict[Any, int] = {}
             for place, key in enumerate(_hashable(field_column(chunk.values, field))):
                 if key not in sizes:
                     sizes[key] = len(_folder_name(field, key[1]))
-                if sizes[key] > _LONGEST_NAME:
+                if sizes[key] > self._longest:
                     reasons[place] = (
-                        f"The folder for field {field} needs a name of {sizes[key]} bytes, more than {_LONGEST_NAME}"
+                        f"The folder for field {field} needs a name of {sizes[key]} bytes, more than {self._longest}"
                     )
         return reasons
 
