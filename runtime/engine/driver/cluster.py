@@ -78,13 +78,15 @@ class ClusterJobs:
 
 
 class ExecutorWatch:
-    """Reports slots that wait for a core, and slots whose executors are being decommissioned."""
+    """Reports slots that wait for a core, slots whose executors are being decommissioned, and the application's end."""
 
     def __init__(
-        self, context: Any, slots: Callable[[], Collection[int]], report: Callable[[ExecutorsMessage], None]
-    ) -> None:
-        """`slots` that should run; `report` is called when something has changed."""
-        self._context, self._slots, self._report = context, slots, report
+        self, context: Any, slots: Callable[[], Collection[int]], report: Callable[[ExecutorsMessage], None],
+        ended: Callable[[], None],
+    ) -> None:  # fmt: skip
+        """`slots` that should run; `report` is called when something has changed, `ended` when the cluster has removed
+        the application: Spark then stops its context, but not its JVM."""
+        self._context, self._slots, self._report, self._ended = context, slots, report, ended
         self._spark = context._jsc.sc()
         self._checks: dict[int, int] = {}
         self._last: tuple[list[int], list[int]] = [], []
@@ -102,7 +104,10 @@ class ExecutorWatch:
                 _log.debug("The executors of the slots could not be determined", exc_info=True)
 
     def check(self) -> None:
-        """Look at the tasks of all slots once."""
+        """Look at the application and the tasks of all slots once."""
+        if self._spark.isStopped():
+            self._ended()
+            return
         waiting, leaving = [], []
         slots = sorted(self._slots())
         self._checks = {slot: self._checks.get(slot, 0) for slot in slots}

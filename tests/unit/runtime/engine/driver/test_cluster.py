@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
-from runtime.engine.driver.cluster import is_first_run
+from runtime.engine.driver.cluster import ExecutorWatch, is_first_run
 from runtime.engine.driver.executor_profiles import ExecutorProfiles
 from runtime.model.executor_size import ANY_SIZE, ExecutorSize
 
@@ -42,3 +44,14 @@ def test_a_profile_has_the_memory_of_the_slot_besides_that_of_the_executor(
     assert {name: request.amount for name, request in found.executorResources.items()} == {"cores": 2, **executor}
     assert {name: request.amount for name, request in found.taskResources.items()} == {"cpus": 2}
     assert profiles.of(ExecutorSize(512, 2)) is found
+
+
+def test_the_end_of_the_application_is_reported() -> None:
+    stopped, heard = [False, True], list[object]()
+    spark = SimpleNamespace(isStopped=lambda: stopped.pop(0))
+    context = SimpleNamespace(_jsc=SimpleNamespace(sc=lambda: spark))
+    watch = ExecutorWatch(context, list, heard.append, lambda: heard.append("ended"))
+    watch.check()
+    assert heard == []
+    watch.check()
+    assert heard == ["ended"]
