@@ -104,8 +104,8 @@ class Driver:
         self._log("ERROR", f"Spark's JVM has ended with exit code {self._gateway.proc.returncode}")
         self.leave()
 
-    def _leave_application(self) -> None:
-        self._log("ERROR", "The cluster has ended Spark's application")
+    def _leave_application(self, reason: str) -> None:
+        self._log("ERROR", reason)
         self.leave()
 
     def _start_spark(self) -> Any:
