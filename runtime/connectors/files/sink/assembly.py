@@ -58,7 +58,7 @@ def assemble(
 
     rules = WritingRules(
         RotationRules(settings.flush_size, settings.rotate_bytes, settings.rotate_interval),
-        Partitioner(settings.partition_fields, settings.path_format, settings.timezone),
+        Partitioner(settings.partition_fields, settings.path_format, settings.timezone, store.longest_name),
         settings.timestamp_field,
         extension(settings.format, settings.compression),
         content,

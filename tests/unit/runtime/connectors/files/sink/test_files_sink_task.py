@@ -185,6 +185,28 @@ def test_numbers_of_folders_do_not_depend_on_those_beside_them(tmp_path: Path) -
     assert [path.partition("/")[0] for path in files(tmp_path)] == ["n=-0.0", "n=0", "n=0.0", "n=false"]
 
 
+def test_records_whose_folder_cannot_exist_are_reported_alone(tmp_path: Path) -> None:
+    config = {"flush.size": "4", "partition.field.name": "c", "path.format": "yyyy", "timestamp.field": "t", **JSON}
+    infinite, before, nanoseconds = "9999-12-31T23:59:59Z", -1, 1_700_000_000_000_000_000
+    rows: list[Any] = [
+        {"c": "a", "t": infinite}, {"c": "x" * 254, "t": 0}, {"c": "\u6771" * 29, "t": 0}, {"c": "a", "t": nanoseconds},
+        {"c": "x" * 253, "t": before}, {"c": "b", "t": "0001-01-01T00:00:00Z"}, {"c": "b", "t": 0},
+    ]  # fmt: skip
+    letters = DeadLetterList()
+    sink = SinkDriver(tmp_path, {**config, "timezone": "Asia/Tokyo"}, letters)
+    sink.put(records(rows))
+    sink.commit_until(7)
+    sink.stop()
+    assert files(tmp_path) == {
+        f"c=a/9999/{name(0)}": [rows[0]],
+        f"c={'x' * 253}/1970/{name(4)}": [rows[4]],
+        f"c=b/0001/{name(5)}": [rows[5]],
+        f"c=b/1970/{name(6)}": [rows[6]],
+    }
+    assert [record.kafka_offset for record, _ in letters.reported] == [1, 2, 3]
+    assert "The folder for field c needs a name of 263 bytes, more than 255" in str(letters.reported[1][1])
+
+
 LOGICAL = struct_schema(
     {
         "price": decimal_schema(2),
