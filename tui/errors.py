@@ -41,7 +41,9 @@ class HeadraceError(Exception):
         super().__init__(message)
         self.message, self.advice = message, advice
         self.subject = ""  # the connector, set by `naming`
-        self.output = ""  # for standard output
+        self.form: str | None = None  # the format that -o of an invalid command names
+        self.output = ""  # text for standard output
+        self.data: object = None  # instead of the error, in formats for programs
         self.delay = 0.0  # seconds after which the worker sent it, if these were unusually many
 
     def __str__(self) -> str:
