@@ -122,6 +122,12 @@ class MalformedResponse(ServerError):
         super().__init__(message, status, advice)
 
 
+def cluster_is_down(error: HeadraceError | None) -> bool:
+    """Whether no worker accepted a connection, so that further requests would fail as well. A worker that ends during a
+    request is not enough: the next request may reach another one."""
+    return isinstance(error, Unreachable) and not error.sent
+
+
 def may_have_arrived(error: HeadraceError) -> bool:
     """Whether the worker may have carried out a request that failed with this error: its response was lost."""
     if isinstance(error, ServerError):
