@@ -150,6 +150,8 @@ def refusal(status: int, message: str) -> Refused:
         return Conflict(message, status)
     if status == 400 and "must be in the STOPPED state" in message:
         return WrongState(message, status)
+    if 300 <= status < 400:
+        return ServerError(message, status, NO_WORKER)
     if status in (401, 403):
         return BadRequest(message, status, "check the credentials of the context and their permissions")
     return (BadRequest if 400 <= status < 500 else ServerError)(message, status)
