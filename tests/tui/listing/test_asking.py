@@ -155,7 +155,7 @@ async def test_a_wrong_number_is_reported_even_if_enter_follows_it_at_once() -> 
         dialog.name_field.value = "5000"
         dialog.entered_name()
         await seen.press("pageup")
-        await seen.sees("not the number yet:  5000")
+        await seen.sees("not the number yet: 5000")
 
 
 @pytest.mark.parametrize(
