@@ -184,11 +184,12 @@ async def _lines(response: httpx.Response, most: int) -> AsyncGenerator[str, Non
 
 def _words(error: Exception) -> str:
     """The operating system's message if there is one, since httpx reports all failed connections alike."""
-    words, cause = str(error), error.__cause__ or error.__context__ or error
+    words = str(error)
+    cause: BaseException | None = error.__cause__ or error.__context__ or error
     while cause is not None:
         if failure := tls_failure(cause):
             return failure
         if isinstance(cause, OSError) and cause.errno:
             return os.strerror(cause.errno) if cause.errno > 0 else cause.strerror or str(cause)
         words, cause = words or str(cause), cause.__cause__ or cause.__context__
-    return words or type(error).__name__
+    return words.removesuffix(".") or type(error).__name__
