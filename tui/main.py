@@ -42,10 +42,10 @@ def main() -> int:
         sys.stdout.flush()
         return code
     except HeadraceError as error:
-        _complain(f"headrace: {error}")
-        if error.output:
-            with suppress(OSError):  # standard output may be the error
-                print(error.output, flush=True)
+        from tui.script.runner import Printer
+
+        with suppress(OSError):  # standard output may be the error
+            Printer().error(error)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -143,8 +143,10 @@ def _direct(verb: str, words: Sequence[str]) -> int:
         raise
     except Exception as error:
         from tui.commands.registry import find
+        from tui.script.grammar import form_of
 
         reported = error if isinstance(error, HeadraceError) else _unexpected(error)
+        reported.form = form_of(words)
         find((DIRECT[verb],))[0].adapt(reported)
         if reported is error or reported.exit_code == FAILED or os.environ.get("HEADRACE_TRACE"):
             raise
