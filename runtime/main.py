@@ -31,8 +31,8 @@ Runs a Connect worker until SIGTERM or ^C. FILE has the properties of Apache's w
 
 DOCTOR_HELP = f"""{DOCTOR_USAGE}
 
-Checks this machine for what Headrace needs, and with --config the plugin.path of a worker. The exit code is 1 if an
-installed part cannot work."""
+Checks this machine for what Headrace needs, and with --config the plugin.path and the Kafka clients of a
+worker. The exit code is 1 if an installed part cannot work."""
 
 MIGRATE_HELP = f"""{MIGRATE_USAGE}
 

@@ -41,7 +41,9 @@ class HeadraceError(Exception):
         super().__init__(message)
         self.message, self.advice = message, advice
         self.subject = ""  # the connector, set by `naming`
-        self.output = ""  # for standard output
+        self.form: str | None = None  # the format that -o of an invalid command names
+        self.output = ""  # text for standard output
+        self.data: object = None  # instead of the error, in formats for programs
         self.delay = 0.0  # seconds after which the worker sent it, if these were unusually many
 
     def __str__(self) -> str:
@@ -120,6 +122,12 @@ class MalformedResponse(ServerError):
         super().__init__(message, status, advice)
 
 
+def cluster_is_down(error: HeadraceError | None) -> bool:
+    """Whether no worker accepted a connection, so that further requests would fail as well. A worker that ends during a
+    request is not enough: the next request may reach another one."""
+    return isinstance(error, Unreachable) and not error.sent
+
+
 def may_have_arrived(error: HeadraceError) -> bool:
     """Whether the worker may have carried out a request that failed with this error: its response was lost."""
     if isinstance(error, ServerError):
@@ -142,6 +150,8 @@ def refusal(status: int, message: str) -> Refused:
         return Conflict(message, status)
     if status == 400 and "must be in the STOPPED state" in message:
         return WrongState(message, status)
+    if 300 <= status < 400:
+        return ServerError(message, status, NO_WORKER)
     if status in (401, 403):
         return BadRequest(message, status, "check the credentials of the context and their permissions")
     return (BadRequest if 400 <= status < 500 else ServerError)(message, status)

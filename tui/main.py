@@ -17,7 +17,7 @@ from tui.options import USAGE_TEXT, cluster_options, leading_cluster_options, re
 RUNTIME_VERBS = ("worker", "embedded", "offsets", "plugin", "doctor", "migrate")
 MIN_COLUMNS = 40
 # Commands without -c, with their verbs.
-_DIRECT = {verb: verb for verb in ("watch", "check", "backup", "restore")} | {"preview": "preview connector"}
+DIRECT = {verb: verb for verb in ("watch", "check", "backup", "restore")} | {"preview": "preview connector"}
 
 
 def entry() -> NoReturn:
@@ -42,10 +42,10 @@ def main() -> int:
         sys.stdout.flush()
         return code
     except HeadraceError as error:
-        _complain(f"headrace: {error}")
-        if error.output:
-            with suppress(OSError):  # standard output may be the error
-                print(error.output, flush=True)
+        from tui.script.runner import Printer
+
+        with suppress(OSError):  # standard output may be the error
+            Printer().error(error)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -115,7 +115,7 @@ def run(words: Sequence[str]) -> int:
     if words and words[0] == "config":
         return _script({}, (" ".join(map(_quoted, words)),))
     cluster, rest = leading_cluster_options(words)
-    if rest and rest[0] in _DIRECT:
+    if rest and rest[0] in DIRECT:
         return _direct(rest[0], [*cluster, *rest[1:]])
     if words and words[0] in ("completion", "__complete"):
         from tui.script.completion import print_candidates, print_script
@@ -135,7 +135,7 @@ def run(words: Sequence[str]) -> int:
 def _direct(verb: str, words: Sequence[str]) -> int:
     """`headrace VERB [URL | --context NAME] …`, or with the cluster first: runs a command without -c."""
     if {"-h", "--help"} & set(words):
-        return _script({}, (f"help {_DIRECT[verb]}",))
+        return _script({}, (f"help {DIRECT[verb]}",))
     try:
         options, rest = cluster_options(words)
         return _script(options, (" ".join(map(_quoted, [verb, *rest])),))
@@ -143,9 +143,11 @@ def _direct(verb: str, words: Sequence[str]) -> int:
         raise
     except Exception as error:
         from tui.commands.registry import find
+        from tui.script.grammar import form_of
 
         reported = error if isinstance(error, HeadraceError) else _unexpected(error)
-        find((_DIRECT[verb],))[0].adapt(reported)
+        reported.form = form_of(words)
+        find((DIRECT[verb],))[0].adapt(reported)
         if reported is error or reported.exit_code == FAILED or os.environ.get("HEADRACE_TRACE"):
             raise
         raise reported from error

@@ -32,7 +32,9 @@ headrace restore [URL] FILE     connectors of a backup, here or elsewhere;
 headrace config                 every setting with its value and origin
 headrace completion bash|zsh|fish
                                 a completion script for the shell
-headrace doctor                 check this machine for what Headrace needs
+headrace doctor [--config FILE.properties]
+                                check this machine, and the plugins and Kafka
+                                clients of a worker
 headrace migrate check FILE.properties [--connect URL]
                                 what a move of Apache's workers takes
 headrace migrate run FILE.properties --connect URL [--back]
@@ -46,14 +48,13 @@ headrace offsets --config FILE.properties --export|--import …
 headrace plugin new|list|test|run|install …
                                 write, list, test, try and install plugins
 
-
 --read-only                     refuse every change
 --version, --help               show the version, show this text
 
 exit codes of scripts: 0 done, 1 refused or failed, 2 usage, 3 not found,
 4 conflict or wrong state, 5 unreachable, 6 timed out, 7 refused by read-only,
 8 a dry run or diff found changes, 9 needs another version of Connect,
-130 interrupted
+129, 130, 143 ended by a signal
 """
 
 

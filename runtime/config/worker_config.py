@@ -97,6 +97,12 @@ DISTRIBUTED = ConfigDef(
     ConfigKey("connector.client.config.override.allowlist", ConfigType.LIST, "", _M, "Client settings for the policy "
          "Allowlist."),
     ConfigKey("headrace.allowed.hosts", ConfigType.LIST, "", _M, "Further Host headers that the REST API accepts."),
+    ConfigKey("headrace.jaas.file", ConfigType.STRING, "", _M, "JAAS file of the users of the REST API and of Kafka "
+         "clients; default: that of `KAFKA_OPTS`."),
+    ConfigKey("headrace.roles.read", ConfigType.LIST, "", _M, "Users who may read; `*`: all."),
+    ConfigKey("headrace.roles.operate", ConfigType.LIST, "", _M, "Users who may also pause and restart; `*`: all."),
+    ConfigKey("headrace.roles.admin", ConfigType.LIST, "", _M, "Users who may do everything; `*`: all. Without any of "
+         "these three, every user may."),
     ConfigKey("headrace.file.paths", ConfigType.LIST, "", _M, "Folders on local file systems that the bundled file "
          "connectors may use; empty: any."),
     ConfigKey("headrace.slots", ConfigType.INT, 0, _M, "Spark slots that run tasks; 0: one for each core "
@@ -131,7 +137,7 @@ DISTRIBUTED = ConfigDef(
 
 _PASSED_ON = (
     "producer.", "consumer.", "admin.", "spark.", "key.converter.", "value.converter.", "header.converter.", "ssl.",
-    "sasl.", "security.", "headrace.", "client.", "config.providers.", "listeners.https.", "config.storage.",
+    "sasl.", "security.", "client.", "config.providers.", "listeners.https.", "config.storage.",
     "offset.storage.", "status.storage.", "retry.", "reconnect.", "request.", "socket.", "metadata.", "connections.",
     "receive.", "send.", "bootstrap.resolve.",
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-WORKER_MB = 307
+WORKER_MB = 311
 """A worker that has run a source and a sink, with one slot (PSS)."""
 
 SLOT_MB = 15

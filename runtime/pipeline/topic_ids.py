@@ -53,15 +53,17 @@ class TopicIdRequests:
     def _describe(
         self, settings: Mapping[str, Any], topics: Collection[str], timeout: float
     ) -> dict[str, str | KafkaError]:
-        """The id of each topic, or the error."""
+        """The id of each topic behind that of its cluster, or the error."""
         from confluent_kafka import KafkaException, TopicCollection
 
         ids: dict[str, str | KafkaError] = {}
         with self._client(settings).use() as admin:
+            cluster = admin.describe_cluster(request_timeout=timeout)
             asked = admin.describe_topics(TopicCollection(list(topics)), request_timeout=timeout)
             for topic, response in asked.items():
                 try:
-                    ids[topic] = str(response.result().topic_id)
+                    topic_id = response.result().topic_id
+                    ids[topic] = f"{cluster.result().cluster_id}/{topic_id}"
                 except KafkaException as error:  # the topic does not exist, or the cluster does not respond
                     ids[topic] = error.args[0]
                     _log.debug("No id of topic %s: %s", topic, error.args[0].str())

@@ -103,7 +103,7 @@ class EventStream:
         return json_response(self._peers.own(parameter(request, "after")))
 
     async def _stream(self, scope: Scope, last_id: str | None) -> AsyncIterator[bytes]:
-        with self._peers.followed() if self._peers is not None else nullcontext():
+        async with self._peers.followed() if self._peers is not None else nullcontext():
             async for chunk in self._own_stream(scope, last_id):
                 yield chunk
 

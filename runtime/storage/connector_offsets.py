@@ -176,10 +176,10 @@ class ConnectorOffsets:
         return _OwnTopic(topic, frozenset((k, v) for k, v in config.items() if k.startswith(_OVERRIDES)))
 
     async def _read_own(self, topic: _OwnTopic, own: _Own, name: str | None, within: float | None) -> None:
-        """A topic on which a right was withdrawn is opened again by the next call."""
+        """A topic on which a right was withdrawn, or that was deleted, is opened again by the next call."""
         try:
             await own.store.read_to_end(name, within)
-        except NotAuthorizedError as e:
+        except (NotAuthorizedError, StorageTopicError) as e:
             if self._own.get(topic) is own:
                 del self._own[topic]
                 await own.logs.close()

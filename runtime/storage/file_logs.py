@@ -11,6 +11,7 @@ from runtime.kafka.log.log import Apply, Awaited, LogRecord, TopicSpec, Written
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.file_offsets import OffsetsFile
 from runtime.storage.java_map import Bytes
+from runtime.system.loop_turns import LoopTurns
 
 _Record = tuple[bytes, "bytes | None"]
 
@@ -75,8 +76,10 @@ class FileLog(MemoryLog):
             after.update(records)
             after = {key: value for key, value in after.items() if value is not None}
             await asyncio.to_thread(self._file.save, after)
-            self._entries = after
-            self._append(records)
+            self._entries, turns = after, LoopTurns()
+            for record in records:
+                self._append([record])
+                await turns.next()
             return 0, self._end - 1
 
 

@@ -259,8 +259,13 @@ def _group(
     if storage.member is None:
         return SoleWorker(url.partition("://")[2], configs.names)
     settings = GroupSettings(
-        f"{url}/", __version__, config.slots, config.rebalance_delay, config.mixed_group, on_cluster(config.spark())
-    )
+        f"{url}/", __version__, config.slots, config.rebalance_delay, config.mixed_group, on_cluster(config.spark()),
+        {
+            "config.storage.topic": config.configs.topic,
+            "offset.storage.topic": config.offsets.topic,
+            "status.storage.topic": config.statuses.topic,
+        },
+    )  # fmt: skip
     claim = WriteClaim(storage.leader, config.configs.topic)
     return WorkerGroup(storage.member, settings, configs, statuses, sources, claim, await_view=outside.await_view)
 

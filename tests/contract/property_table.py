@@ -144,7 +144,8 @@ def connector_keys() -> dict[str, ConfigDef]:
 
 
 def _worker_rows(worker: list[str]) -> Iterator[tuple[str, str, str]]:
-    for name in worker:
+    beside = {name for name in DISTRIBUTED.keys if not name.startswith("headrace.")}  # also those of a policy's class
+    for name in sorted({*worker, *beside}):
         yield (name, *of_worker(name))
 
 

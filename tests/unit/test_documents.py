@@ -21,6 +21,10 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 _PATH = re.compile(r"(?<![\w/.-])(?:tui|runtime|tests|docs|themes)/[\w*./-]*[\w*]")
 _MODULE = re.compile(r"(?<![\w/.-])(?:tui|runtime|tests)(?:\.[a-z_]+)+(?![\w(])")
 _TEST = re.compile(r"(tests/[\w/]+\.py)::(\w+)")
+_SHORT = re.compile(r"(?<![\w/.])[\w/]+\.(?:py|java)\b")
+_TABLE = re.compile(r"^(?:\|.*\n)+", re.MULTILINE)
+_CELLS = re.compile(r"(?<!\\)\|")
+_FILE = re.compile(r"`[\w/]+\.py`")
 _LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -36,6 +40,25 @@ def test_every_named_path_exists(document: Path) -> None:
 
 
 @documents
+def test_every_table_is_complete(document: Path) -> None:
+    """A table has a heading, and as many cells in each row. No row, and no name of a file, is there twice."""
+    for table in _TABLE.findall(_prose(document)):
+        rows = [_CELLS.split(line.strip("|")) for line in table.splitlines()]
+        assert len(rows) > 2 and set(table.splitlines()[1]) <= set("|-: "), table.splitlines()[0]
+        assert [row for row in rows if len(row) != len(rows[0])] == []
+        files = [row[0].strip() for row in rows if _FILE.fullmatch(row[0].strip())]
+        assert sorted(files) == sorted(set(files)) and len(set(map(str, rows))) == len(rows)
+
+
+def test_every_file_that_the_architecture_names_by_its_end_exists() -> None:
+    paths = [path for folder in ("tui", "runtime", "tests") for path in (ROOT / folder).rglob("*.*")]
+    ends = {"/".join(path.parts[-depth:]) for path in paths for depth in range(1, 8)}
+    pages = [ROOT / "ARCHITECTURE.md", *ROOT.glob("docs/architecture/*.md")]
+    names = {match[0] for page in pages for match in _SHORT.finditer(page.read_text("utf-8"))}
+    assert len(names) > 100 and names - ends == set()
+
+
+@documents
 def test_every_link_leads_to_a_file_and_a_heading(document: Path) -> None:
     broken = []
     for link in _LINK.finditer(document.read_text("utf-8")):
@@ -43,6 +66,14 @@ def test_every_link_leads_to_a_file_and_a_heading(document: Path) -> None:
         if not page.exists() or (link[2] and link[2] not in _anchors(page.resolve())):
             broken.append(link[0])
     assert broken == []
+
+
+def test_every_folder_is_in_the_map() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8").partition("## Folders\n")[2]
+    folders = {path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("*/*/*.py")}
+    assert {folder for folder in folders if folder.split("/")[0] in ("tui", "runtime", "tests")} - set(
+        _names(text)
+    ) == set()
 
 
 def test_every_page_is_in_the_index() -> None:

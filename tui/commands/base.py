@@ -64,7 +64,7 @@ class Command:
 
     @classmethod
     def adapt(cls, error: HeadraceError) -> None:
-        """Sets the exit code and the output of an error before the command has run, if they differ from the usual."""
+        """Sets the exit code, output and data of an error before the command has run, if they differ from the usual."""
 
     @property
     def given(self) -> list[str]:

@@ -90,11 +90,10 @@ class CommandCluster:
 
     def brokers(self) -> Brokers:
         """The brokers of the profile; raises HeadraceError if it names none."""
-        from tui.contexts.secrets import resolve
-        from tui.offsets.brokers import brokers
+        from tui.offsets.brokers import Brokers
 
-        profile = self.profile
-        return brokers(profile.bootstrap, {key: resolve(text) for key, text in profile.client.items()})
+        settings = self.kafka_settings()
+        return Brokers(settings["bootstrap.servers"], settings)
 
     def kafka_settings(self) -> dict[str, str]:
         """librdkafka's settings for the brokers of the profile; raises HeadraceError if it names none."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tui.commands.context import CommandTerminal
 from tui.commands.result import Result, TargetOutcome, confirmation
-from tui.errors import HeadraceError, NotFound, Unreachable
+from tui.errors import HeadraceError, NotFound, cluster_is_down
 from tui.patterns import Pattern
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ async def _each(
 
 def _end(error: HeadraceError) -> str:
     """The reason why no further target is tried after an error; empty if the others are."""
-    if isinstance(error, Unreachable):
+    if cluster_is_down(error):
         return "the cluster is unreachable"
     return f"the worker took {error.delay:.0f} s for the previous request" if error.delay else ""
 

@@ -185,13 +185,3 @@ def _spec() -> Any:
     from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # missing in its stubs
 
     return OffsetSpec
-
-
-def brokers(servers: str, settings: Mapping[str, str]) -> Brokers:
-    """The brokers at `servers` (librdkafka's `bootstrap.servers`). Raises HeadraceError, with advice, if empty."""
-    if not servers:
-        advice = (
-            "set them: config set-context NAME --bootstrap-servers HOST:9092, or `bootstrap-servers` in contexts.toml"
-        )
-        raise HeadraceError("this worker cannot resolve positions, and the context has no bootstrap servers", advice)
-    return Brokers(servers, settings)

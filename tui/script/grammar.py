@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
-from tui.commands.arguments import Argument
-from tui.commands.base import Command
+from tui.commands.arguments import Argument, choice
+from tui.commands.base import FORMATS, Command
 from tui.commands.registry import find
 from tui.errors import UsageError, naming
 from tui.formatting import did_you_mean
@@ -90,17 +91,31 @@ def parse(line: str) -> Command | None:
 
 def command_of(words: Sequence[str]) -> Command:
     """The command of words that are already split. Raises UsageError."""
-    kind, verb_words = find(tuple(words))
-    with naming(kind.verb):
-        try:
-            values = arguments_of(kind.arguments(), words[verb_words:])
-        except UsageError as error:
-            error.advice = error.advice or f"usage: {kind.usage()}"
-            kind.adapt(error)
-            raise
-        command = kind(**values)
+    try:
+        kind, verb_words = find(tuple(words))
+        with naming(kind.verb):
+            try:
+                values = arguments_of(kind.arguments(), words[verb_words:])
+            except UsageError as error:
+                error.advice = error.advice or f"usage: {kind.usage()}"
+                kind.adapt(error)
+                raise
+            command = kind(**values)
+    except UsageError as error:
+        error.form = form_of(words)
+        raise
     command.typed = " ".join(words[:verb_words])
     return command
+
+
+def form_of(words: Sequence[str]) -> str | None:
+    """The format that -o names, even if the command is invalid."""
+    by_flag = dict.fromkeys(Command.output.flags, Command.output)
+    for word, following in zip(words, (*words[1:], ""), strict=True):
+        with suppress(UsageError):
+            _, attached = _option(word, by_flag)
+            return str(choice(*FORMATS)(following if attached is None else attached))
+    return None
 
 
 def arguments_of(declared: dict[str, Argument[Any]], words: Sequence[str]) -> dict[str, Any]:

@@ -53,11 +53,13 @@ class Printer:
     def error(self, error: HeadraceError, where: str = "", form: str | None = None) -> None:
         """Prints an error and records its exit code. In formats for programs, it is data, too."""
         self.report(f"headrace: {where}{': ' if where else ''}{error}")
-        if error.output:
-            print(plain(error.output), flush=True)
-        elif form in ("json", "jsonl", "yaml"):
+        form = form or error.form
+        if form in ("json", "jsonl", "yaml"):
             parts = {"name": error.subject, "error": error.message, "advice": error.advice}
-            print(_one(Result({key: text for key, text in parts.items() if text}), form), end="", flush=True)
+            data = error.data or {key: text for key, text in parts.items() if text}
+            print(_one(Result(data), form), end="", flush=True)
+        elif error.output:
+            print(plain(error.output), flush=True)
         self.codes.append(error.exit_code)
 
     def result(self, result: Result, form: str | None, where: str = "") -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import json
 import re
+from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from tui.topics import exact_json
 
@@ -21,10 +22,15 @@ class ByteView(Enum):
     TEXT = "text"
     HEX = "hex"
 
-    @property
-    def next(self) -> ByteView:
-        order = list(ByteView)
-        return order[(order.index(self) + 1) % len(order)]
+
+V = TypeVar("V")
+
+
+def next_view(views: Sequence[V], view: V, text: Callable[[V], str]) -> V:
+    """The next of the views in which the text differs from that in `view`: another press of the key would seem to do
+    nothing. `view` if there is none."""
+    at, shown_now = views.index(view), text(view)
+    return next((other for other in (*views[at + 1 :], *views[:at]) if text(other) != shown_now), view)
 
 
 def best_view(value: bytes | None) -> ByteView:

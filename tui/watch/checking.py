@@ -55,6 +55,11 @@ class Report(NamedTuple):
         lines = [f"{finding.level.name}: {words[at]}" for at, finding in enumerate(self.findings)]
         return "\n".join([f"{head} | {self._performance}", *(lines if len(lines) > 1 else [])])
 
+    def as_json(self) -> object:
+        """`{"status", "connectors", "findings": [{"level", "connector", "text"}]}`."""
+        findings = [{"level": f.level.name, "connector": f.connector, "text": f.text} for f in self.findings]
+        return {"status": self.level.name, "connectors": self.connectors, "findings": findings}
+
     @property
     def _performance(self) -> str:
         critical, warning = (sum(finding.level is level for finding in self.findings) for level in _ORDER[:2])

@@ -112,6 +112,12 @@ class JsonArea(TextArea):
             self.replace(text, (0, 0), self.document.end, maintain_selection_offset=False)
         self.move_cursor((0, 0))
 
+    def go_to(self, place: TextPosition) -> None:
+        """Moves the cursor to the position if it is in another line: in the same line, the next backspace would delete
+        what is before the error instead of what was typed last."""
+        if place.line and place.line - 1 != self.cursor_location[0]:
+            self.move_cursor((place.line - 1, place.column - 1))
+
     def undo(self) -> None:
         if not self.read_only:  # Textual does not ask
             super().undo()

@@ -23,6 +23,7 @@ from tui.wire.endpoint import (
     encode,
     stream_patience,
     tls_context,
+    tls_failure,
 )
 from tui.wire.limits import TooLarge
 from tui.wire.proxy import credentials, proxy_of
@@ -183,4 +184,5 @@ def _line(connection: Connection, end: float | None) -> str | None:
 
 def _words(error: Exception) -> str:
     """`Connection refused` rather than `[Errno 111] Connection refused`."""
-    return (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__
+    words = tls_failure(error) or (isinstance(error, OSError) and error.strerror)
+    return words or str(error) or type(error).__name__

@@ -118,6 +118,18 @@ def tls_context(endpoint: Endpoint) -> Any:
     return context
 
 
+def tls_failure(error: BaseException) -> str:
+    """The words for an `ssl.SSLError`, without OpenSSL's file and line; empty for another error."""
+    if getattr(error, "library", None) is None:  # that module is loaded for TLS only
+        return ""
+    reason = str(getattr(error, "reason", ""))
+    if verification := getattr(error, "verify_message", ""):
+        return f"the certificate is refused: {verification}"
+    if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST"):
+        return "the port does not speak TLS; is its URL http://…?"
+    return f"TLS: {reason.lower().replace('_', ' ')}"
+
+
 def encode(call: ApiCall) -> bytes | None:
     # ASCII only: text with stray surrogates (bytes that were never UTF-8) survives as escapes.
     return None if call.body is None else json.dumps(call.body).encode()
@@ -142,8 +154,19 @@ def decode(status: int, body: bytes, loads: Callable[[bytes], Any] = json.loads)
     try:
         return parsed(body, loads)
     except ValueError as error:
-        deep = "nested too deeply" in str(error)
-        raise MalformedResponse(f"the response is {'JSON nested too deeply' if deep else 'not JSON'}", status) from None
+        raise _not_json(status, body, error) from None
+
+
+def _not_json(status: int, body: bytes, error: ValueError) -> MalformedResponse:
+    start = body[:100].lstrip()[:1]
+    if "nested too deeply" in str(error):
+        return MalformedResponse("the response is JSON nested too deeply", status)
+    if start in (b"{", b"["):  # cut off, for example by a proxy
+        return MalformedResponse("the response is incomplete or invalid JSON", status, "")
+    if start == b"<":
+        title = _reason(body[:2000].decode("utf-8", "replace"))
+        return MalformedResponse(f"the response is an HTML page{title and f': {title}'}", status)
+    return MalformedResponse("the response is not JSON", status)
 
 
 def _message(status: int, body: bytes) -> str:
@@ -157,6 +180,8 @@ def _message(status: int, body: bytes) -> str:
     text = body[:2000].decode("utf-8", "replace").strip()
     if text.startswith("<"):
         text = _reason(text)
+    if 300 <= status < 400:
+        text = text or "a redirect"
     return f"HTTP {status}" + (f": {text[:200]}" if text else "")
 
 

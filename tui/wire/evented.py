@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
-from ssl import SSLError
 from typing import Any
 
 import orjson
@@ -17,7 +16,16 @@ from tui.client.calls import ApiCall
 from tui.client.client import EXPANDED_LIST
 from tui.errors import NotFound, refusal
 from tui.wire import limits
-from tui.wire.endpoint import IDLE_SECONDS, Endpoint, body_decoder, decode, encode, stream_patience, tls_context
+from tui.wire.endpoint import (
+    IDLE_SECONDS,
+    Endpoint,
+    body_decoder,
+    decode,
+    encode,
+    stream_patience,
+    tls_context,
+    tls_failure,
+)
 from tui.wire.keep_alive import socket_options
 from tui.wire.list_decoder import ListDecoder
 from tui.wire.proxy import proxy_of
@@ -176,10 +184,12 @@ async def _lines(response: httpx.Response, most: int) -> AsyncGenerator[str, Non
 
 def _words(error: Exception) -> str:
     """The operating system's message if there is one, since httpx reports all failed connections alike."""
-    words, cause = "", error.__cause__ or error.__context__
+    words = str(error)
+    cause: BaseException | None = error.__cause__ or error.__context__ or error
     while cause is not None:
-        words = words or str(cause)
-        if isinstance(cause, OSError) and cause.errno and not isinstance(cause, SSLError):
+        if failure := tls_failure(cause):
+            return failure
+        if isinstance(cause, OSError) and cause.errno:
             return os.strerror(cause.errno) if cause.errno > 0 else cause.strerror or str(cause)
-        cause = cause.__cause__ or cause.__context__
-    return str(error) or words or type(error).__name__
+        words, cause = words or str(cause), cause.__cause__ or cause.__context__
+    return words.removesuffix(".") or type(error).__name__

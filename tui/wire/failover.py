@@ -24,13 +24,15 @@ class FailoverTransport:
         return self.workers[self._current].url
 
     async def send(self, call: ApiCall) -> Any:
-        for attempt in range(len(self.workers)):
+        first, count, sent = self._current, len(self.workers), False
+        for index in (number % count for number in range(first, first + count)):
             try:
-                return await self.workers[self._current].send(call)
+                return await self.workers[index].send(call)
             except (Unreachable, TimedOut) as error:
-                is_last = attempt == len(self.workers) - 1
-                self._advance()
-                if is_last or not _may_fail_over(call, error):
+                self._leave(index)
+                if isinstance(error, Unreachable):
+                    error.sent = sent = sent or error.sent
+                if index == (first - 1) % count or not _may_fail_over(call, error):
                     raise
         raise AssertionError("unreachable: the last attempt returns or raises")
 
@@ -44,12 +46,13 @@ class FailoverTransport:
                 async for line in stream:
                     yield line
         except (Unreachable, TimedOut):
-            if self._current == index:  # the next attempt goes to the next worker
-                self._advance()
+            self._leave(index)
             raise
 
-    def _advance(self) -> None:
-        self._current = (self._current + 1) % len(self.workers)
+    def _leave(self, index: int) -> None:
+        """Prefers the next worker, unless another request that failed at the same time has done so already."""
+        if self._current == index:
+            self._current = (index + 1) % len(self.workers)
 
     async def sleep(self, seconds: float) -> None:
         await self.workers[self._current].sleep(seconds)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from runtime.api.data import logical
-from runtime.api.data.logical import DATE_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema, scale_of
+from runtime.api.data.logical import DATE_SCHEMA, EXACT, TIMESTAMP_SCHEMA, decimal_schema, scale_of
 from runtime.api.data.schema import Schema, Type, struct_schema
 from runtime.api.errors import ConfigError, DataError
 
@@ -40,8 +40,8 @@ def connect_type(kind: DataType, nullable: bool, path: str) -> tuple[Schema, Con
     if isinstance(kind, types.TimestampNTZType):
         return TIMESTAMP_SCHEMA.replace(optional=nullable), None
     if isinstance(kind, types.DecimalType):
-        unit = Decimal(1).scaleb(-kind.scale)
-        return decimal_schema(kind.scale).replace(optional=nullable), lambda value: Decimal(value).quantize(unit)
+        unit, schema = Decimal(1).scaleb(-kind.scale), decimal_schema(kind.scale).replace(optional=nullable)
+        return schema, lambda value: Decimal(value).quantize(unit, context=EXACT)
     if isinstance(kind, types.ArrayType):
         element, convert = connect_type(kind.elementType, kind.containsNull, path)
         return Schema(Type.ARRAY, nullable, values=element), lambda value: [_one(convert, item) for item in value]

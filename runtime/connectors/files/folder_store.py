@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -58,24 +58,43 @@ class FolderStore:
         self._attempt, self._writes = uuid4().hex[:12], count()
         self._allowed = allowed_folders()
         self.on_disk = location.kind == "local"
+        self.longest_name = 255 if self.on_disk else None
+        """The most bytes of the name of a file or folder; None if only the path is limited."""
         self.appears_whole = location.kind in ("s3", "gcs")
         """Whether a file is complete when it is listed, and changes only by being replaced."""
 
     def list_files(self) -> list[ListedFile]:
         """All files below the folder, also in nested folders, except temporary ones and those that are reached by links
         out of the allowed folders; empty if it does not exist."""
-        selector = self._arrow.FileSelector(self._root, allow_not_found=True, recursive=True)
         with self._named(self.location.url, "list"):
-            infos = self._files.get_file_info(selector)
-        try:
-            return [
-                ListedFile(self._relative(info.path), info.size or 0, info.mtime_ns and info.mtime_ns // 1_000_000)
-                for info in infos
-                if info.is_file and not _temporary(info.base_name) and self._is_allowed(info.path)
-            ]
-        except UnicodeDecodeError as error:
-            name = bytes(error.object).decode("utf-8", "backslashreplace")
-            raise FileError(f"Cannot list {self.location.url}: rename {name}, which is not UTF-8") from None
+            try:
+                return [
+                    ListedFile(self._relative(info.path), info.size or 0, info.mtime_ns and info.mtime_ns // 1_000_000)
+                    for info in (self._on_disk() if self.on_disk else self._listed(self._root, recursive=True))
+                    if info.is_file and not _temporary(info.base_name)
+                ]
+            except UnicodeDecodeError as error:
+                name = bytes(error.object).decode("utf-8", "backslashreplace")
+                raise ValueError(f"rename {name}, which is not UTF-8") from None
+
+    def _on_disk(self) -> Iterator[Any]:
+        left: list[tuple[str, frozenset[tuple[int, int]]]] = [(self._root, frozenset())]
+        while left:
+            folder, above = left.pop()  # `above`: the folders on the way to this one, to which links may lead back
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                status = Path(folder).stat()
+                if (here := (status.st_dev, status.st_ino)) in above or not self._allowed.contains(folder):
+                    continue
+                for info in self._listed(folder, recursive=False):
+                    if info.type is self._arrow.FileType.Directory:
+                        left.append((info.path, above | {here}))
+                    elif self._allowed.contains(info.path):
+                        yield info
+
+    def _listed(self, folder: str, recursive: bool) -> Sequence[Any]:
+        selector = self._arrow.FileSelector(folder, allow_not_found=True, recursive=recursive)
+        infos: Sequence[Any] = self._files.get_file_info(selector)
+        return infos
 
     def find(self, path: str) -> ListedFile | None:
         """One file; None if it does not exist."""
@@ -178,9 +197,6 @@ class FolderStore:
             yield folder
         finally:
             os.close(folder)
-
-    def _is_allowed(self, full: str) -> bool:
-        return not self.on_disk or self._allowed.contains(full)
 
     def _opened(self, path: str, open_file: Callable[[str], Any]) -> Any:
         """Opens a file through pyarrow; on a disk the file of a descriptor, after links have been checked."""

@@ -9,7 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote_plus
 
-from runtime.connectors.http.failures import EndpointError, MessageScrubber, TemporaryError, raise_for_status
+from runtime.connectors.http.failures import (
+    EndpointError,
+    MessageScrubber,
+    RejectedError,
+    TemporaryError,
+    raise_for_status,
+)
 
 if TYPE_CHECKING:
     import httpx
@@ -91,7 +97,10 @@ class ClientCredentials(RequestCredentials):
             headers["Authorization"] = basic(quote_plus(self._id), quote_plus(self._secret))
         where = f"The token request to {self._scrub.url(self._url)}"
         response = attempt(where, self._scrub, lambda: self._client.post(self._url, data=form, headers=headers))
-        raise_for_status(where, response.status_code, response.headers, self._scrub.text(response.text))
+        try:
+            raise_for_status(where, response.status_code, response.headers, self._scrub.text(response.text))
+        except RejectedError as error:  # which would be the fault of a record
+            raise EndpointError(str(error)) from None
         try:
             document = response.json()
             self._token = str(document["access_token"])

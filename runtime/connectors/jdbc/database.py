@@ -15,6 +15,7 @@ from runtime.api.errors import ConfigError, ConnectError, RetriableError
 from runtime.connectors.jdbc.catalog.fence import SOURCE_NAME
 from runtime.connectors.jdbc.connection_config import ConnectionSettings
 from runtime.connectors.jdbc.errors import Fault, fault_of, message_of
+from runtime.connectors.jdbc.types import UndecodedText
 from runtime.connectors.jdbc.url_parameters import local_paths
 from runtime.connectors.jdbc.urls import database_url
 from runtime.system.allowed_folders import OutsideError, allowed_folders
@@ -163,13 +164,15 @@ def _engine(url: URL, timeout: int, application: str) -> Engine:
     except (ArgumentError, ImportError, ValueError) as error:
         raise ConfigError(f"connection.url cannot be used: {message_of(error, _passwords(url))}") from None
     if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _without_other_files)
+        event.listen(engine, "connect", _prepare_sqlite)
     return engine
 
 
-def _without_other_files(connection: sqlite3.Connection, _: object) -> None:
-    """ATTACH and VACUUM INTO would open files that no check has seen."""
+def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
+    """ATTACH and VACUUM INTO would open files that no check has seen; a text that is not UTF-8 would make the rows of
+    its batch unreadable."""
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    connection.text_factory = UndecodedText.unless_valid
 
 
 def _check_opened(connection: Connection) -> None:

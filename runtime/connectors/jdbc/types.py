@@ -35,6 +35,18 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
+class UndecodedText(bytes):
+    """A text of SQLite, which does not check texts, that is not UTF-8."""
+
+    @classmethod
+    def unless_valid(cls, data: bytes) -> str | UndecodedText:
+        """The text, if it is valid."""
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return cls(data)
+
+
 INTEGERS = frozenset({Kind.INT8, Kind.INT16, Kind.INT32, Kind.INT64})
 TIMESTAMPS = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_TZ})
 

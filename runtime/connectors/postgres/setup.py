@@ -55,7 +55,6 @@ class ReplicationSlot:
     """A replication slot. `confirmed` is the position to which changes may be discarded already."""
 
     confirmed: int
-    is_active: bool
     is_lost: bool
     plugin: str
     database: str
@@ -250,14 +249,14 @@ def log_end(query: Query) -> int:
 def read_slot(query: Query, name: str) -> ReplicationSlot | None:
     """A slot; None if it does not exist."""
     rows = query(
-        "SELECT confirmed_flush_lsn::text, active, to_jsonb(s) ->> 'wal_status' = 'lost', plugin::text, database::text "
+        "SELECT confirmed_flush_lsn::text, to_jsonb(s) ->> 'wal_status' = 'lost', plugin::text, database::text "
         "FROM pg_replication_slots s WHERE slot_name = %s",
         name,
     )
     if not rows:
         return None
-    confirmed, active, lost, plugin, database = rows[0]
-    return ReplicationSlot(parse_lsn(confirmed) if confirmed else 0, active, bool(lost), plugin or "", database or "")
+    confirmed, lost, plugin, database = rows[0]
+    return ReplicationSlot(parse_lsn(confirmed) if confirmed else 0, bool(lost), plugin or "", database or "")
 
 
 def creating_slot(session: Session, name: str) -> Iterator[None]:

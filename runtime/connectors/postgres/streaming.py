@@ -11,7 +11,7 @@ from runtime.api.errors import ConnectError
 from runtime.connectors.postgres.wire.replication import Data, Keepalive, ReplicationConnection
 
 _MESSAGES, _BYTES = 20_000, 16 * 1024 * 1024  # that are read ahead
-_CHUNK = 500  # messages that are passed on together
+_CHUNK, _CHUNK_BYTES = 500, 1024 * 1024  # that are passed on together
 _WAIT = 0.25  # seconds for which a read waits, and so the end of the thread
 _KEEPALIVE = 5.0  # seconds after which the server gets a report in any case; its limit is 60 by default
 
@@ -48,7 +48,7 @@ class StreamThread:
             if self._chunks:
                 chunk = self._chunks.popleft()
                 self._count -= len(chunk)
-                self._size -= _size(chunk)
+                self._size -= sum(map(_size, chunk))
                 self._condition.notify()
                 return chunk
             if self._failure is not None:
@@ -103,13 +103,15 @@ class StreamThread:
     def _read_chunk(self, connection: ReplicationConnection) -> bool:
         """Reads what has arrived; whether the server wants a report."""
         chunk: list[Data | Keepalive] = []
+        size = 0
         message = connection.read(_WAIT)
         wanted = False
         while message is not None:
             if isinstance(message, Keepalive):
                 wanted = wanted or message.wants_reply
             chunk.append(message)
-            if len(chunk) >= _CHUNK:
+            size += _size(message)
+            if len(chunk) >= _CHUNK or size >= _CHUNK_BYTES:
                 break
             message = connection.read(0)
         if chunk:
@@ -117,11 +119,11 @@ class StreamThread:
                 was_empty = not self._chunks
                 self._chunks.append(chunk)
                 self._count += len(chunk)
-                self._size += _size(chunk)
+                self._size += size
             if was_empty:
                 self._arrived()
         return wanted
 
 
-def _size(chunk: list[Data | Keepalive]) -> int:
-    return sum(len(message.message) for message in chunk if isinstance(message, Data))
+def _size(message: Data | Keepalive) -> int:
+    return len(message.message) if isinstance(message, Data) else 0

@@ -25,6 +25,7 @@ _log = logging.getLogger(__name__)
 
 CHECK_INTERVAL = 1.0  # seconds
 FIRST_WAIT = 3  # checks after which a slot counts as waiting: a free core is used sooner
+FORGOTTEN = 60  # checks without any executor, after there was one
 
 _FIRST_RUN = "Lost task 0.0 in stage"  # in Spark's errors: the task's index and the number of its run
 
@@ -78,14 +79,19 @@ class ClusterJobs:
 
 
 class ExecutorWatch:
-    """Reports slots that wait for a core, and slots whose executors are being decommissioned."""
+    """Reports slots that wait for a core, slots whose executors are being decommissioned, and the application's end."""
 
     def __init__(
-        self, context: Any, slots: Callable[[], Collection[int]], report: Callable[[ExecutorsMessage], None]
-    ) -> None:
-        """`slots` that should run; `report` is called when something has changed."""
-        self._context, self._slots, self._report = context, slots, report
+        self, context: Any, slots: Callable[[], Collection[int]], report: Callable[[ExecutorsMessage], None],
+        ended: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        """`slots` that should run; `report` is called when something has changed, `ended`, with the reason, when the
+        cluster has removed the application: Spark then stops its context, but not its JVM; or when a standalone master
+        may have forgotten it, since all its executors have been missing for a while: Spark does not register again."""
+        self._context, self._slots, self._report, self._ended = context, slots, report, ended
         self._spark = context._jsc.sc()
+        self._may_forget = context.master.startswith("spark://")
+        self._had_executors = False
         self._checks: dict[int, int] = {}
         self._last: tuple[list[int], list[int]] = [], []
 
@@ -102,17 +108,23 @@ class ExecutorWatch:
                 _log.debug("The executors of the slots could not be determined", exc_info=True)
 
     def check(self) -> None:
-        """Look at the tasks of all slots once."""
+        """Look at the application and the tasks of all slots once."""
+        if self._spark.isStopped():
+            self._ended("The cluster has ended Spark's application")
+            return
         waiting, leaving = [], []
         slots = sorted(self._slots())
         self._checks = {slot: self._checks.get(slot, 0) for slot in slots}
         for slot in slots:
             executor = self._executor_of(slot)
             self._checks[slot] = self._checks[slot] + 1 if executor is None else 0
+            self._had_executors = self._had_executors or executor is not None
             if executor is None and self._checks[slot] >= FIRST_WAIT:
                 waiting.append(slot)
             elif executor is not None and not self._is_staying(executor):
                 leaving.append(slot)
+        if self._may_forget and self._had_executors and min(self._checks.values(), default=0) >= FORGOTTEN:
+            self._ended(f"No slot has had an executor for {FORGOTTEN} s: the master may have lost Spark's application")
         if (waiting, leaving) != self._last:
             self._last = waiting, leaving
             self._report({"op": "executors", "waiting": waiting, "leaving": leaving})

@@ -98,10 +98,14 @@ class Driver:
         self._serve_session(context)
         if not self._settings.local:
             self._cluster = ClusterJobs(context, self._settings)
-            ExecutorWatch(context, self._kept_slots, self._report).start()
+            ExecutorWatch(context, self._kept_slots, self._report, self._leave_application).start()
         self._start_keepers()
         self._gateway.proc.wait()
         self._log("ERROR", f"Spark's JVM has ended with exit code {self._gateway.proc.returncode}")
+        self.leave()
+
+    def _leave_application(self, reason: str) -> None:
+        self._log("ERROR", reason)
         self.leave()
 
     def _start_spark(self) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from runtime.herder.group.assignor import Unit
 from runtime.herder.group.departures import Departures
@@ -28,7 +28,8 @@ READ_TIMEOUT = 1.5
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
     """`delay` is `scheduled.rebalance.max.delay.ms` in seconds; `url` the worker's REST API (`http://host:port/`).
-    `mixed`: workers of another implementation may be members, too. `elsewhere`: the slots run on a cluster."""
+    `mixed`: workers of another implementation may be members, too. `elsewhere`: the slots run on a cluster. `topics`:
+    the storage topics by the worker's properties."""
 
     url: str
     version: str
@@ -36,6 +37,7 @@ class GroupSettings:
     delay: float
     mixed: bool = False
     elsewhere: bool = False
+    topics: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

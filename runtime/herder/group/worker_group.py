@@ -275,6 +275,7 @@ class WorkerGroup:
             draining=self._draining,
             process=self._member.process,
             elsewhere=settings.elsewhere,
+            topics=settings.topics,
         )
         return WorkerMetadata(settings.url, self._configs.offset, details=details)
 
@@ -400,11 +401,22 @@ class WorkerGroup:
                 _log.warning("Cannot read the members of group %s: %s", self._member.group_id, e)
                 members = {}
             if place.member_id in members and place.leader in members:
+                self._check_topics(members[place.leader])
                 self._take(describe_members(members, worker_id(place.leader_url)))
                 self._listener.members_read()
                 self._notify()
                 return
             await asyncio.sleep(MEMBERS_RETRY_DELAY)
+
+    def _check_topics(self, leader: WorkerMetadata) -> None:
+        """A worker with other storage topics than the leader's must end: it does not know the connectors that it is
+        assigned."""
+        topics = leader.details.topics if leader.details else {}
+        ours = self._settings.topics.items()
+        others = [f"{key}={own}, but {topics[key]}" for key, own in ours if topics.get(key, own) != own]
+        if others:
+            text = f"{others[0]} on {worker_id(leader.url)}, the leader of group.id={self._member.group_id}: "
+            self._on_refused(GroupOccupied(f"{text}set the same topics on all workers, or choose another group.id"))
 
     def _take(self, snapshot: GroupSnapshot) -> None:
         self._snapshot = replace(snapshot, group_id=self._member.group_id)

@@ -14,7 +14,7 @@ from runtime.herder.configs.resolving_host import ResolvingHost
 from runtime.herder.configs.sink_clusters import SinkClusters
 from runtime.herder.configs.task_specs import offsets_topic
 from runtime.kafka.clients.settings import client_config
-from runtime.kafka.errors import GroupError, KafkaProblem, TransactionOpen
+from runtime.kafka.errors import GroupError, KafkaProblem, StorageTopicError, TransactionOpen
 from runtime.kafka.groups import Groups, TopicPartition
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.connector_offsets import ConnectorOffsets
@@ -108,10 +108,11 @@ class StoredOffsets:
 
     async def shown(self, name: str, group: str | None) -> list[OffsetEntry]:
         """As read(), for requests that only show offsets. An open transaction of the connector, which a killed process
-        may have left, delays the response by SHOWN_WAIT seconds at most; its offsets are not included."""
+        may have left, delays the response by SHOWN_WAIT seconds at most; its offsets are not included. If the worker's
+        offset topic was deleted, the offsets that this worker has read from it, which can be set again."""
         if group is not None:
             return await self.read(name, group)
-        with suppress(TransactionOpen):
+        with suppress(TransactionOpen, StorageTopicError):
             await self._store.read_to_end(name, SHOWN_WAIT)
         return [(o.partition, o.offset) for o in self._store.offsets(name)]
 

@@ -5,6 +5,7 @@ kafka-python is pinned."""
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -89,19 +90,37 @@ def _ask_once(settings: Mapping[str, Any], request: Callable[[Any], _T], timeout
 
 
 def open_admin(settings: Mapping[str, Any], timeout: float, **more: Any) -> Any:
-    """An admin client with this many seconds for each request. `more`: settings of kafka-python.
+    """An admin client with this many seconds for each request, and for connecting. `more`: settings of kafka-python.
 
-    Its constructor starts a thread and then connects: without close() it would leave the thread and its sockets behind
-    when it cannot."""
+    It would choose one of the servers at random and spend all the time on it, even if it does not respond: each server
+    gets its share of a third of the time, then of the rest."""
+    from kafka.errors import KafkaTimeoutError
+
+    await_token(settings)
+    limits = {"request_timeout_ms": int(timeout * 1000), **more}
+    servers = kafka_python_config(settings)["bootstrap_servers"]
+    random.shuffle(servers)
+    for part in (timeout / 3, timeout * 2 / 3):
+        for server in servers:
+            try:
+                return _open_admin(settings, server, part / len(servers), limits)
+            except KafkaTimeoutError:
+                continue
+    raise KafkaTimeoutError(f"Unable to bootstrap from {', '.join(servers)}")
+
+
+def _open_admin(settings: Mapping[str, Any], server: str, timeout: float, limits: Mapping[str, Any]) -> Any:
+    """The constructor starts a thread and then connects: without close() it would leave the thread and its sockets
+    behind when it cannot."""
     from kafka.admin import KafkaAdminClient
     from kafka.errors import KafkaError
 
-    await_token(settings)
-    limit = int(timeout * 1000)
-    reaching = {**kafka_python_config(settings), "bootstrap_timeout_ms": limit, "request_timeout_ms": limit}
+    from runtime.kafka.clients.next_address import IN_TURN
+
     admin: Any = KafkaAdminClient.__new__(KafkaAdminClient)
+    reaching = {**kafka_python_config(settings), "bootstrap_servers": server, **IN_TURN}
     try:
-        admin.__init__(**reaching, **more)
+        admin.__init__(**reaching, **limits, bootstrap_timeout_ms=int(timeout * 1000))
     except KafkaError:
         admin._closed = False
         admin.close()

@@ -28,13 +28,13 @@ from runtime.system.lease_clock import lease_time
 
 # Proves membership while a rebalance is under way, by heartbeats on a separate connection.
 #
-# A broker responds JoinGroup only when all members have joined or the rebalance timeout has expired, and reads nothing
-# else from that connection meanwhile. Another member that hangs would therefore end the leases of healthy workers. A
-# heartbeat on a second connection is answered with REBALANCE_IN_PROGRESS for members, with UNKNOWN_MEMBER_ID for
-# others.
+# A broker responds to JoinGroup only when all members have joined or the rebalance timeout has expired, and reads
+# nothing else from that connection meanwhile. Another member that hangs would therefore end the leases of healthy
+# workers. A heartbeat on a second connection is answered with REBALANCE_IN_PROGRESS for members, with UNKNOWN_MEMBER_ID
+# for others.
 #
-# The response proves nothing for a worker that has not sent its JoinGroup: the coordinator responds it in the same way,
-# and removes the worker when the rebalance timeout ends.
+# The response proves nothing for a worker that has not sent its JoinGroup: the coordinator responds to it in the same
+# way, and removes the worker when the rebalance timeout ends.
 _REQUEST_TIMEOUT = 2.0
 """Seconds for one request; a later response would not extend the lease."""
 

@@ -58,7 +58,8 @@ class Details:
     `loads` are processor cores by task number (as text) by connector, without idle tasks; `load` is their sum. `slots`
     is the number of slots, 0 until one is up. A `draining` worker gives up its work and gets no new work. `process`
     identifies the worker's process on its machine (see `system.process_identity`). Slots `elsewhere`, on the executors
-    of a cluster, may outlive that process by their leases: its session has to expire before others take its units."""
+    of a cluster, may outlive that process by their leases: its session has to expire before others take its units.
+    `topics` are the storage topics by the worker's properties."""
 
     version: str = ""
     slots: int = 0
@@ -66,6 +67,7 @@ class Details:
     draining: bool = False
     process: Mapping[str, Any] = field(default_factory=dict)
     elsewhere: bool = False
+    topics: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def load(self) -> float:
@@ -198,6 +200,7 @@ def _trailer(details: Details) -> bytes:
             "draining": details.draining,
             "process": dict(details.process),
             "elsewhere": details.elsewhere,
+            "topics": dict(details.topics),
         }
     )
 
@@ -215,6 +218,7 @@ def _details(rest: bytes) -> Details | None:
             document["draining"] is True,
             dict(document["process"]),
             document.get("elsewhere") is True,
+            dict(document.get("topics", {})),
         )
     except (AttributeError, KeyError, TypeError, ValueError):
         return None

@@ -80,6 +80,7 @@ class TopicLogs:
         self._loaded: asyncio.Future[None]
         self.cluster_id = ""
         self.lost = ""  # the reason why a topic in use was lost; permanent
+        self._lost_topic = ""
         self._broker = ""
         self._failed: KafkaProblem | None = None  # the reader has ended
         self._denied: dict[str, str] = {}  # by topic, while the right to write is missing
@@ -131,6 +132,8 @@ class TopicLogs:
     async def _read_to_end(self, topic: str, awaited: Awaited | None = None) -> None:
         if self._failed is not None:
             raise self._failed
+        if topic == self._lost_topic:
+            raise StorageTopicError(self.lost)
         try:
             async with asyncio.timeout(self._timeout):
                 if awaited is None:
@@ -160,13 +163,13 @@ class TopicLogs:
         elif error is None:
             self._denied.pop(sent.topic, None)
             if offset < sent.ends.get(partition, 0):
-                self._lose(recreated_message(sent.topic))
+                self._lose(sent.topic, recreated_message(sent.topic))
                 error = StorageTopicError(self.lost)
         _resolve(sent.future, error, partition, offset)
 
-    def _lose(self, what: str) -> None:
+    def _lose(self, topic: str, what: str) -> None:
         if not self.lost:
-            self.lost = what
+            self.lost, self._lost_topic = what, topic
             _log.error("%s", what)
 
     async def _write(self, topic: str, records: Sequence[Record], writer: TransactionalWriter | None = None) -> None:
@@ -287,7 +290,8 @@ class TopicLog:
         return self._logs._send(self.spec.topic, key, value)
 
     async def read_to_end(self, awaited: Awaited | None = None) -> None:
-        """Wait until all records written before this call are applied. BrokerUnavailable if Kafka does not respond.
+        """Wait until all records written before this call are applied. BrokerUnavailable if Kafka does not respond,
+        StorageTopicError if the topic was deleted.
 
         Records in and behind open transactions are applied when the transactions have ended. With `awaited` the call
         waits for open transactions that contain such records (TransactionOpen after MAX_WAIT seconds), and applies

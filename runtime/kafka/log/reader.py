@@ -65,7 +65,7 @@ class ReaderEvents:
     loaded: Callable[[str], None]  # the topics are read to their ends; the cluster's id
     failed: Callable[[Exception], None]  # the topics cannot be used; the thread ends
     broker: Callable[[str], None]  # the reason why Kafka cannot be used; empty when it can again
-    lost: Callable[[str], None]  # the reason why a topic was lost
+    lost: Callable[[str, str], None]  # a topic that was lost, and the reason
 
 
 class Reader:
@@ -234,7 +234,7 @@ class Reader:
         watch.check()
         self.watched = watch.complete
         if watch.lost and not lost:
-            self._events.lost(watch.lost)
+            self._events.lost(watch.lost_topic, watch.lost)
         if watch.denied and not self._await_rights:
             raise RightMissing(watch.denied)
         if watch.denied:

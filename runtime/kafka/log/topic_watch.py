@@ -32,7 +32,7 @@ class TopicWatch:
         self._missing: set[str] = set()  # in the last response
         self._pending: dict[str, Future[Any]] = {}
         self._next = 0.0
-        self.lost = ""  # the reason why a topic was lost; permanent
+        self.lost = self.lost_topic = ""  # the reason why a topic was lost, and its name; permanent
         self.denied = ""  # the missing right, until it is granted
 
     @property
@@ -68,12 +68,12 @@ class TopicWatch:
             return
         self._missing.discard(topic)
         if self._ids.setdefault(topic, topic_id) != topic_id:
-            self.lost = recreated_message(topic)
+            self.lost, self.lost_topic = recreated_message(topic), topic
 
     def _refused(self, topic: str, name: str) -> None:
         if name in ("UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID"):
             if topic in self._missing:
-                self.lost = _lost(topic, "was deleted")
+                self.lost, self.lost_topic = _lost(topic, "was deleted"), topic
             self._missing.add(topic)  # a broker that has just started may not know all topics yet
             self._next = self._clock() + _RECHECK_DELAY
         elif name == "TOPIC_AUTHORIZATION_FAILED":

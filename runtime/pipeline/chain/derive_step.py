@@ -32,17 +32,22 @@ def derive_step(
     transformation.stopping = tolerance.stopping
 
     def run(result: ChainResult, on_error: OnError) -> None:
-        records, made = result.records, []
+        records, made, done = result.records, list[Any](), 0
         outcomes = _Outcomes(step, transformation, tolerance)
         try:
-            for record, outcome in zip(records, outcomes.of(records), strict=True):
-                if isinstance(outcome, Exception):
-                    kept = on_error(record, outcome)
-                    outcome = [] if kept is None else [kept]
-                for new in outcome:
-                    if new is not record:
-                        result.origins[id(new)] = result.origin(record)
-                made += outcome
+            while done < len(records):
+                for record, outcome in zip(records[done:], outcomes.of(records[done:]), strict=True):
+                    done += 1
+                    failed = isinstance(outcome, Exception)
+                    if isinstance(outcome, Exception):
+                        kept = on_error(record, outcome)
+                        outcome = [] if kept is None else [kept]
+                    for new in outcome:
+                        if new is not record:
+                            result.origins[id(new)] = result.origin(record)
+                    made += outcome
+                    if failed and outcomes.stops:
+                        break  # a retry has succeeded: the records behind may not have been processed
         except StoppedChain as stop:
             result.failed, result.error = result.origin(stop.record), stop.error
         result.records = made
@@ -53,7 +58,8 @@ def derive_step(
 class _Outcomes:
     def __init__(self, step: ChainStep, transformation: BatchTransformation, tolerance: Tolerance) -> None:
         self._step, self._transformation, self._tolerance = step, transformation, tolerance
-        self._stops = not tolerance.policy.tolerate_all
+        self.stops = not tolerance.policy.tolerate_all
+        """Whether records behind one that fails are not processed."""
         self._records: Sequence[Any] = ()
         self._outcomes: list[Outcome] = []
 
@@ -83,7 +89,7 @@ class _Outcomes:
                 raise StoppedChain(self._records[0], error) from error
             if len(places) == 1:
                 self._outcomes[places[0]] = error
-                return not self._stops
+                return not self.stops
             middle = len(places) // 2
             return self._derive(places[:middle]) and self._derive(places[middle:])
         for place in places:

@@ -13,7 +13,7 @@ from runtime.api.errors import RetriableError
 from runtime.api.task import OffsetAndMetadata
 from runtime.pipeline.sink.convert_sink import Positions
 from runtime.pipeline.sink.starting_offsets import Reset, listed_offsets, reset_offsets, starting_offsets
-from runtime.pipeline.sink.topic_lists import TopicIds
+from runtime.pipeline.sink.topic_lists import TopicIds, without_note
 from runtime.pipeline.task.failure import RevokedError
 from runtime.pipeline.topic_ids import slot_topic_ids
 
@@ -287,7 +287,7 @@ class PartitionAssignment:
         if not offsets:
             return
         self._control.check()
-        partitions = [_kafka(tp, offset) for tp, offset in offsets.items()]
+        partitions = [_kafka(tp, offset, self._topic_ids.note(tp.topic)) for tp, offset in offsets.items()]
         self._sent.update(offsets)
         pending = self._committing
         try:
@@ -329,7 +329,9 @@ class PartitionAssignment:
     def _open(self, consumer: Consumer, partitions: list[KafkaPartition]) -> list[KafkaPartition]:
         """Returns the partitions at their starting offsets."""
         self._topic_ids.assigned({p.topic for p in partitions})  # before its offsets
-        resolved = starting_offsets(consumer, partitions, self._reset, self._control, self._spec.consumer)
+        resolved = starting_offsets(
+            consumer, partitions, self._reset, self._control, self._spec.consumer, self._topic_ids
+        )
         new = {TopicPartition(p.topic, p.partition): max(p.offset, 0) for p in resolved}
         self._context.positions.update(new)
         self._committed.update({tp: _with_metadata(new[tp], p) for tp, p in zip(new, resolved, strict=True)})
@@ -414,11 +416,13 @@ def _logged(what: str) -> Iterator[None]:
         _log.error("%s: %s", what, error)
 
 
-def _kafka(tp: TopicPartition, offset: int = -1001) -> KafkaPartition:
+def _kafka(tp: TopicPartition, offset: int = -1001, metadata: str = "") -> KafkaPartition:
+    """`metadata`: unless the task has chosen other metadata for the offset."""
     from confluent_kafka import TopicPartition as KafkaPartition
 
-    return KafkaPartition(tp.topic, tp.partition, offset, getattr(offset, "metadata", ""))
+    return KafkaPartition(tp.topic, tp.partition, offset, getattr(offset, "metadata", "") or metadata)
 
 
 def _with_metadata(offset: int, partition: KafkaPartition) -> int:
-    return OffsetAndMetadata(offset, partition.metadata) if partition.metadata else offset
+    metadata = without_note(partition.metadata)
+    return OffsetAndMetadata(offset, metadata) if metadata else offset

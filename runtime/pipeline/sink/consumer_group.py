@@ -11,6 +11,7 @@ from runtime.api.data.record import TopicPartition
 from runtime.api.errors import ConnectError
 from runtime.api.task import OffsetAndMetadata
 from runtime.kafka.clients import open_clients
+from runtime.pipeline.sink.topic_lists import without_note
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer
@@ -71,7 +72,7 @@ class ConsumerGroup:
         except KafkaException as error:
             raise ConnectError(f"The committed offsets could not be read: {error.args[0].str()}") from error
         return {
-            TopicPartition(p.topic, p.partition): OffsetAndMetadata(p.offset, p.metadata or "")
+            TopicPartition(p.topic, p.partition): OffsetAndMetadata(p.offset, without_note(p.metadata))
             for p in committed
             if p.offset >= 0
         }

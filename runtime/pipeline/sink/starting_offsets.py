@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer
     from confluent_kafka import TopicPartition as KafkaPartition
 
+    from runtime.pipeline.sink.topic_lists import TopicIds
     from runtime.pipeline.task.control import TaskControl
 
 _T = TypeVar("_T")
@@ -110,11 +111,12 @@ def starting_offsets(
     reset: Reset,
     control: TaskControl,
     settings: Mapping[str, Any],
+    ids: TopicIds,
 ) -> list[KafkaPartition]:
     """The partitions at their committed offsets, or at those that `reset` selects. Repeats the request while the
     coordinator is silent and the lease holds; StoppedError if the task is stopped meanwhile, ConnectError if Kafka
     refuses. `settings` are the consumer's."""
-    return _repeated(lambda: _offsets(consumer, partitions, reset), control, settings)
+    return _repeated(lambda: _offsets(consumer, partitions, reset, ids), control, settings)
 
 
 def reset_offsets(
@@ -147,7 +149,7 @@ def _repeated(ask: Callable[[], _T], control: TaskControl, settings: Mapping[str
         wait = min(wait * 2, _MAX_RETRY_DELAY)
 
 
-def _offsets(consumer: Consumer, partitions: list[KafkaPartition], reset: Reset) -> list[KafkaPartition]:
+def _offsets(consumer: Consumer, partitions: list[KafkaPartition], reset: Reset, ids: TopicIds) -> list[KafkaPartition]:
     from confluent_kafka import KafkaException
 
     if not partitions:
@@ -156,7 +158,12 @@ def _offsets(consumer: Consumer, partitions: list[KafkaPartition], reset: Reset)
     for p in committed:
         if p.error is not None:
             raise KafkaException(p.error)
-    missing = [p for p in committed if p.offset < 0]
+    deleted = [p for p in committed if p.offset >= 0 and ids.is_of_deleted(p.topic, p.metadata or "")]
+    for p in deleted:
+        _log.warning(
+            "Offset %d of %s-%d was committed for a deleted topic of this name", p.offset, p.topic, p.partition
+        )
+    missing = [*(p for p in committed if p.offset < 0), *deleted]
     first = reset.first_offsets(consumer, [TopicPartition(p.topic, p.partition) for p in missing])
     for p in missing:
         p.offset = first[TopicPartition(p.topic, p.partition)]

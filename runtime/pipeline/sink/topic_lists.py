@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 #
 # A topic that was deleted and created again has another id, and its offsets mean other records: an offset of the
 # deleted topic, committed for the new one, would skip as many of its records. Kafka removes the committed offsets of a
-# deleted topic, so that it suffices to commit none of them later.
+# deleted topic, but a task that has not noticed its deletion may commit one later: each commit notes the id.
+
+_NOTE = "headrace.topic="
+_NO_ID = "/AAAAAAAAAAAAAAAAAAAAAA"  # of brokers before 2.8
 
 
 class TopicIds:
@@ -35,6 +38,20 @@ class TopicIds:
         new = set(topics) - self._ids.keys()
         if new:
             self._ids.update(self._ask(new))
+
+    def note(self, topic: str) -> str:
+        """The metadata with which an offset in the topic is committed."""
+        known = self._ids.get(topic, _NO_ID)
+        return "" if known.endswith(_NO_ID) else _NOTE + known
+
+    def is_of_deleted(self, topic: str, metadata: str) -> bool:
+        """Whether an offset that was committed with this metadata means records of a deleted topic of this name. An
+        offset that was copied from another cluster with its metadata does not."""
+        if not metadata.startswith(_NOTE):
+            return False
+        noted = metadata.removeprefix(_NOTE)
+        known = self._ids.setdefault(topic, noted)
+        return noted != known and noted.partition("/")[0] == known.partition("/")[0]
 
     def keep(self, topics: Collection[str]) -> None:
         """Only partitions of these topics are left."""
@@ -63,6 +80,11 @@ class TopicIds:
                     "yet are dropped, and the new topic is read from its start"
                 )
         return True
+
+
+def without_note(metadata: str | None) -> str:
+    """The metadata of a committed offset that the task has chosen."""
+    return "" if metadata is None or metadata.startswith(_NOTE) else metadata
 
 
 _log = logging.getLogger(__name__)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import orjson
-
 from runtime.api.data.record import ErrantSourceRecord, SourceRecord
+from runtime.kafka.formats import compact
 from runtime.pipeline.source.message_batch import MessageBatch, MessageRun
 from runtime.pipeline.task.failure import Failure, Stage, java_name, message_of, trace_of
 from runtime.pipeline.tolerance import Tolerance
@@ -58,12 +57,8 @@ def _dead_letter(record: ErrantSourceRecord, failure: Failure, task: str) -> dic
         "__connect.errors.exception.class.name": java_name(failure.error),
         "__connect.errors.exception.message": message_of(failure.error),
         "__connect.errors.exception.stacktrace": trace_of(failure.error),
-        "headrace.source.partition": _json(record.source_partition),
-        "headrace.source.offset": _json(record.source_offset),
     }
     headers = [(name, text.encode("utf-8", "replace")) for name, text in fields.items()]
+    headers.append(("headrace.source.partition", compact(record.source_partition)))
+    headers.append(("headrace.source.offset", compact(record.source_offset)))
     return {"value": record.value, "headers": headers}
-
-
-def _json(place: object) -> str:
-    return orjson.dumps(place, default=str).decode()

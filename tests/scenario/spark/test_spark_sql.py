@@ -66,6 +66,21 @@ def test_the_record_at_fault_becomes_a_dead_letter_of_a_sink(
     assert b"DIVIDE_BY_ZERO" in headers["__connect.errors.exception.message"]
 
 
+def test_a_record_that_needs_more_memory_than_spark_has_becomes_a_dead_letter(
+    connect: Connect, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    topic, letters, name, file = broker.create_topic(), broker.create_topic(), unique("large"), tmp_path / "out.txt"
+    broker.produce(topic, *(json.dumps({"n": n}) for n in (1, 300_000_000, 2)))
+    query = "SELECT explode(sequence(1, n)) AS i FROM records"
+    config = {"connector.class": "FileStreamSink", "topics": topic, "file": str(file), **JSON, **sql(query)}
+    connect.create(name, {**config, **dead_letters(letters)})
+    wait_until(lambda: messages(broker, letters) or connect.states(name)[1] == ["FAILED"], 60, "the dead letter")
+    (letter,) = messages(broker, letters)
+    assert letter.value() == b'{"n": 300000000}'
+    assert b"spark.driver.memory" in dict(letter.headers())["__connect.errors.exception.message"]
+    wait_until(lambda: file.read_text().splitlines() == ["{i=1}", "{i=1}", "{i=2}"], 60, "the other records")
+
+
 def test_a_query_is_checked_and_previewed_before_it_is_used(connect: Connect) -> None:
     config = {"connector.class": "FileStreamSource", "name": "q", "file": "f", "topic": "t", **JSON}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from runtime.kafka.errors import BrokerUnavailable
-from runtime.kafka.log.log import Apply, TopicSpec, Written
+from runtime.kafka.errors import BrokerUnavailable, StorageTopicError
+from runtime.kafka.log.log import Apply, Awaited, TopicSpec, Written
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.file_logs import MemoryLog
 
@@ -22,6 +22,7 @@ class TestLog(MemoryLog):
         super().__init__(spec, apply)
         self.held, self.holding, self.may_go = b"", asyncio.Event(), asyncio.Event()
         self.away = False
+        self.lost = ""  # why reading fails
         self.failure: Callable[[bytes, bytes | None], Exception | None] = lambda key, value: None
         """The error of a write, if it fails."""
         self.refusal: Callable[[], Exception | None] = lambda: None
@@ -45,6 +46,10 @@ class TestLog(MemoryLog):
         self.in_transactions += [key for key, _ in records] if writer is not None else []
         await super().write_all([*self.queued, *records])
         self.queued = []
+
+    async def read_to_end(self, awaited: Awaited | None = None) -> None:
+        if self.lost:
+            raise StorageTopicError(self.lost)
 
     def send(self, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
         if (refusal := self.refusal()) is not None:

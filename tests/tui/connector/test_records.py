@@ -74,6 +74,8 @@ async def test_the_window_is_bounded(cluster: Cluster, broker: KafkaBroker) -> N
         await filtered(seen, topic)
         await seen.press("v")
         await seen.sees("200 of about 1,700")
+        await seen.press("p")
+        await seen.sees("the topic has one partition")
         screen = seen.app.screen
         assert isinstance(screen, records_screen.RecordsScreen)
         for count in (400, 600, 800, 1000, 1000, 1000):

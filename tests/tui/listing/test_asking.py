@@ -147,6 +147,17 @@ async def test_a_name_starting_with_n_is_typed_and_a_wrong_name_reported() -> No
         assert left == [False]
 
 
+async def test_a_wrong_number_is_reported_even_if_enter_follows_it_at_once() -> None:
+    """The field reports its text only after the key."""
+    async with console(NO_CLUSTER) as seen:
+        dialog = Dialog("restart 4,902 connectors?", Content("all"), "restart", name="4902")
+        await asked(seen, dialog)
+        dialog.name_field.value = "5000"
+        dialog.entered_name()
+        await seen.press("pageup")
+        await seen.sees("not the number yet: 5000")
+
+
 @pytest.mark.parametrize(
     ("typed", "confirms"),
     [("shop-payments-archive", False), ("shop-payments-archive-", True), ("31", True), ("3", False)],

@@ -172,7 +172,7 @@ async def test_status_lines_end_with_their_cause() -> None:
         await opened(seen)
         await seen.press("e", "x", "ctrl+s")
         await seen.sees("not applied: fix line")
-        await seen.press("right", "right", "right", "backspace")
+        await seen.press("backspace")  # the cursor is still after the x
         await seen.until(lambda: seen.home.status.text == "", "the message to be cleared")
         await seen.press("ctrl+s")
         await seen.sees("nothing would change")
@@ -295,7 +295,8 @@ async def test_a_banner_is_gone_once_a_deleted_connector_was_created_again() -> 
         store = seen.home.services.connection.store
         there, worker.answers[LIST] = worker.answers[LIST], {}
         store.refresh()
-        await seen.sees("does not exist any more")
+        assert "U undo delete" not in seen.text
+        await seen.sees("does not exist any more", "U undo delete")
         assert seen.home.view.offsets.query_one(Banner).display
         worker.answers[LIST] = there
         store.refresh()

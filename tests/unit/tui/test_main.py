@@ -12,6 +12,7 @@ from typing import Any
 
 import pexpect
 import pytest
+import yaml
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 TIMEOUT = 120  # seconds, for a machine that is very busy
@@ -123,6 +124,27 @@ def test_the_cluster_may_come_first(run: Run, words: tuple[str, ...]) -> None:
 def test_a_check_that_is_invalid_is_unknown_on_standard_output(run: Run, words: tuple[str, ...]) -> None:
     done = run(*words)
     assert done.returncode == 3 and done.stdout.startswith("HEADRACE UNKNOWN - ")
+
+
+@pytest.mark.parametrize(
+    ("words", "read"),
+    [
+        (("check", "--all", "-ojson"), json.loads),
+        (("check", "--output=yaml", "--context"), yaml.safe_load),
+        (("--context", "nope", "check", "-o", "jsonl"), json.loads),
+        (("-c", "check -o json --all"), json.loads),
+    ],
+)
+def test_a_check_that_is_invalid_is_unknown_in_its_format(run: Run, words: tuple[str, ...], read: Any) -> None:
+    done = run(*words)
+    report = read(done.stdout)
+    assert (done.returncode, report["status"], report["findings"][0]["level"]) == (3, "UNKNOWN", "UNKNOWN")
+
+
+@pytest.mark.parametrize("command", ["get connectors -o json -s runing", "gte -ojson", "stop --output jsonl"])
+def test_the_error_of_an_invalid_command_is_data(run: Run, command: str) -> None:
+    done = run("-c", command)
+    assert done.returncode == 2 and json.loads(done.stdout)["error"] in done.stderr
 
 
 @pytest.mark.parametrize("words", ["check", "-c check"])

@@ -71,19 +71,14 @@ class Check(_ByRules):
             if not isinstance(error, HeadraceError) and os.environ.get("HEADRACE_TRACE"):
                 raise
             report = _unknown(error)
-        raw = {
-            "status": report.level.name,
-            "connectors": report.connectors,
-            "findings": [{"level": f.level.name, "connector": f.connector, "text": f.text} for f in report.findings],
-        }
         names = tuple(dict.fromkeys(f.connector for f in report.findings if f.connector))
-        return Result(raw, text=report.text, names=names, code=report.level)
+        return Result(report.as_json(), text=report.text, names=names, code=report.level)
 
     @classmethod
     def adapt(cls, error: HeadraceError) -> None:
         """2, the code of wrong usage, would be CRITICAL; monitoring systems show standard output only."""
         report = _unknown(error)
-        error.exit_code, error.output = report.level, report.text
+        error.exit_code, error.output, error.data = report.level, report.text, report.as_json()
 
     async def _report(self, cluster: CommandCluster) -> Report:
         rules = self._rules(cluster)

@@ -94,6 +94,7 @@ class Dialog(Question[bool]):
         self.asks_why, self.why = why is not None, why or ""
         self.option, self.has_option = option, False
         self._entered_early = False  # the name was confirmed by Enter before keys are accepted
+        self._refused = ""  # the last text that Enter did not confirm
 
     def contents(self) -> ComposeResult:
         yield Label(Content(visible(self.title_text)), id="title")
@@ -105,7 +106,7 @@ class Dialog(Question[bool]):
             hint = "optional; it is kept in the history"
             yield TextField(self.entered_why, self.why, hint, id="why")
         with Horizontal(id="typed", classes="field"):
-            yield Label(Content(self._request), id="wants")
+            yield Label(self._request(), id="wants")
             yield TextField(self.entered_name, hint=self.hint, id="name")
         with Horizontal(id="buttons"):
             yield Answer(Content("cancel"), id="no")
@@ -148,9 +149,9 @@ class Dialog(Question[bool]):
     def kind(self) -> str:
         return "the number" if self.wanted.isdecimal() else "the name"
 
-    @property
-    def _request(self) -> str:
-        return f"type {self.kind}: "
+    def _request(self, text: str = "") -> Content:
+        """What to type; of `text`, that it does not confirm, once Enter has tried."""
+        return Content(f"not {self.kind} yet: " if text and text == self._refused else f"type {self.kind}: ")
 
     @property
     def is_long(self) -> bool:
@@ -195,7 +196,7 @@ class Dialog(Question[bool]):
             self.why = event.value.strip()
         else:
             self.query_one("#yes", Button).disabled = not self.is_confirmed_by(event.value)
-            self.query_one("#wants", Label).update(Content(self._request))
+            self.query_one("#wants", Label).update(self._request(event.value))
 
     def entered_why(self) -> None:
         self.set_focus(self.name_field if self.wanted else self.query_one("#no"))
@@ -208,7 +209,8 @@ class Dialog(Question[bool]):
             self.why = self.query_one("#why", TextField).value.strip()
             self.dismiss(True)
         else:
-            self.query_one("#wants", Label).update(Content(f"not {self.kind} yet: "))
+            self._refused = self.name_field.value
+            self.query_one("#wants", Label).update(self._request(self._refused))
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()

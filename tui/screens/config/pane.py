@@ -365,9 +365,8 @@ class ConfigPane(Pane):
             self.services.do(self.controller.apply(self.drafts[self.name_shown], self.connector))
 
     def go_to(self, place: TextPosition) -> None:
-        """Moves the cursor, unless the position is not in the text."""
-        if place.line:
-            self.editor.move_cursor((place.line - 1, place.column - 1))
+        """Moves the cursor to an error."""
+        self.editor.go_to(place)
 
     def _discard(self, name: str) -> None:
         self.drafts.pop(name, None)

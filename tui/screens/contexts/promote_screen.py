@@ -19,7 +19,7 @@ from tui.config.creating import new_state
 from tui.config.promotion import load
 from tui.contexts import policy
 from tui.contexts.profiles import Profile
-from tui.errors import HeadraceError, Unreachable, error_line
+from tui.errors import HeadraceError, cluster_is_down, error_line
 from tui.formatting import counted, one_line
 from tui.screens.base.dialog import Dialog
 from tui.screens.base.navigation import OpenCluster
@@ -335,7 +335,7 @@ class PromoteScreen(SplitPage):
         try:
             outcome = await promotion.run(other, self.other.label, self.state)
         except HeadraceError as error:
-            promotion.outcome, promotion.failed, down = error_line(error), True, isinstance(error, Unreachable)
+            promotion.outcome, promotion.failed, down = error_line(error), True, cluster_is_down(error)
             operations.failed(operation, promotion.outcome)
         else:
             promotion.outcome, promotion.failed = outcome.message, False

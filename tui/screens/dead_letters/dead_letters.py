@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,7 +27,7 @@ from tui.screens.base.split_page import SplitPage
 from tui.screens.dead_letters import dead_letter_text as words
 from tui.screens.dead_letters.letter_editor import LetterEditor, why_not_editable
 from tui.screens.services.cluster_services import ClusterServices
-from tui.topics.byte_views import ByteView, best_view, shown
+from tui.topics.byte_views import ByteView, best_view, next_view, shown
 from tui.widgets.grid import Cell, Grid
 from tui.widgets.text import visible
 
@@ -244,9 +245,10 @@ class DeadLettersScreen(SplitPage):
         self.draw()
 
     def action_view(self) -> None:
-        letter = self.current
-        self.view = (self.view or best_view(letter.value if letter else None)).next
-        self.show_current()
+        if (letter := self.current) is not None:
+            view = self.view or best_view(letter.value)
+            self.view = next_view(tuple(ByteView), view, partial(shown, letter.value))
+            self.show_current()
 
     def action_copy(self) -> None:
         if (letter := self.current) is not None:

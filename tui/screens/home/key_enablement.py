@@ -79,9 +79,7 @@ class KeyEnablement:
             return (connector := home.target()) and connector.traces
         if action in ("failure", "failures"):
             return home.connector_list.rows.counts["FAILED"]
-        if action == "undo":
-            return home.is_detail
-        if action == "turn":
+        if action in ("undo", "turn"):
             return home.is_detail
         if action == "page":
             return home.is_detail or home.target()
@@ -100,9 +98,10 @@ class KeyEnablement:
         return "no connector is selected" if is_missing else WHY_NOT.get(name, "")
 
     def is_foremost(self, action: str) -> bool:
-        """Whether the footer shows the key first: changes of offsets, where offsets are shown."""
+        """Whether the footer shows the key first: changes of offsets, where offsets are shown, and the way back for a
+        deleted connector."""
         home = self.home
-        return action in ("edit", "undo") and home.is_on_page and home.view.page == "offsets"
+        return action == "deleted" or (action in ("edit", "undo") and home.is_on_page and home.view.page == "offsets")
 
     def unavailable(self, action: str) -> str:
         """The reason why the worker's version of Connect cannot do it; empty if it can. The footer greys the key, which
@@ -139,6 +138,8 @@ class KeyEnablement:
             return home.is_on_page or home.connector_list.rows.counts["FAILED"] < 2
         if action == "trace":
             return home.is_detail and home.view.page == "trace"
+        if action == "deleted":  # in the footer only on the page of a deleted connector
+            return not home.is_on_page or home.view.connector is not None
         if action == "create":  # in the footer only where it is the next step
             return home.is_on_page or bool(home.snapshot.connectors)
         return action == "filter" and home.is_detail and not home.is_broad

@@ -139,27 +139,27 @@ class Navigation:
             self.home.view.tasks.go(task)
 
     def topics(self) -> None:
-        from tui.offsets.brokers import brokers
+        from tui.offsets.brokers import Brokers
         from tui.screens.topics.topics_screen import TopicsScreen
 
         screen = TopicsScreen(
             self.services,
             lambda topic: self.records(OpenRecords(topic)),
             self.topic,
-            lambda settings: brokers(settings["bootstrap.servers"], settings),
+            lambda settings: Brokers(settings["bootstrap.servers"], settings),
         )
         self.home.app.push_screen(screen)
 
     def topic(self, name: str) -> None:
         """The details of a topic."""
-        from tui.offsets.brokers import brokers
+        from tui.offsets.brokers import Brokers
         from tui.screens.topics.topic_screen import TopicLinks, TopicScreen
         from tui.topics.topic_details import TopicInspector
 
         links = TopicLinks(
             self.records,
             self._open_connector,
-            lambda settings, topic: TopicInspector(brokers(settings["bootstrap.servers"], settings), topic),
+            lambda settings, topic: TopicInspector(Brokers(settings["bootstrap.servers"], settings), topic),
         )
         self.home.app.push_screen(TopicScreen(self.services, name, links))
 

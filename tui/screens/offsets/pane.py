@@ -382,7 +382,7 @@ class OffsetsPane(Pane):
         review = draft.review()
         if review.checked.errors:
             first = review.checked.errors[0]
-            self.editor.move_cursor((first.place.line - 1, first.place.column - 1))
+            self.editor.go_to(first.place)
             self.report(f"not applied: fix line {first.place.line} first", "warn")
         elif not review.changes:
             self.report("nothing would change", "warn")

@@ -122,7 +122,7 @@ ACTIONS = {
             "DELETED",
             "deleting",
             "Deletes the connector; keeps its committed offsets.",
-            "`:undo delete NAME` restores the connector.",
+            "U restores the connector.",
             option="stop it and reset its committed offsets first",
         ),
     )

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from shlex import quote
 
-from tui.errors import Unreachable
+from tui.errors import cluster_is_down
 from tui.formatting import counted
 from tui.model import Connector
 from tui.screens.operations.actions import ConnectorAction
@@ -106,8 +106,7 @@ class BulkOperation:
                 target.is_sent = True
                 self.changed()
                 target.operation = await self.act(target.action or self.action, now)
-                # If the cluster is unreachable for one request, the others are not sent; they wait for a retry.
-                self._down = self._down or isinstance(target.operation.error, Unreachable)
+                self._down = self._down or cluster_is_down(target.operation.error)  # the others wait for a retry
         self.changed()
 
     def cancel(self) -> None:

@@ -39,7 +39,6 @@ COLUMNS = (
 )
 AFTER = 20  # records listed behind the first one, or behind the one at fault
 MAX_QUESTION = 8  # records listed in the question
-VIEWS = (None, ByteView.TEXT, ByteView.HEX)
 
 
 class FailingScreen(SplitPage):
@@ -185,8 +184,9 @@ class FailingScreen(SplitPage):
         return action not in ("skip", "view", "copy") or self.current is not None
 
     def action_view(self) -> None:
-        self.view = VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]
-        self.show_current()
+        if (row := self.current) is not None:
+            self.view = words.next_view(row[1], self.view)
+            self.show_current()
 
     def action_copy(self) -> None:
         if (row := self.current) is not None:

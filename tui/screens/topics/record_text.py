@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 
 from textual.content import Content
 
 from tui.formatting import local_time
+from tui.topics import byte_views
 from tui.topics.byte_views import ByteView, best_view, shown
 from tui.topics.decoding import Decoded, DecodedRecord
 from tui.widgets.columns import Column
@@ -96,6 +98,11 @@ def _value(decoded: DecodedRecord, view: ByteView | None, columns: int) -> Conte
     if decoded.value.form == "text" and best_view(decoded.record.value) is ByteView.JSON:
         return coloured(shown(decoded.record.value, ByteView.JSON, MAX_TEXT))
     return Content("\n".join(map(visible, text.split("\n"))))
+
+
+def next_view(decoded: DecodedRecord, view: ByteView | None) -> ByteView | None:
+    """The next view in which the value looks different."""
+    return byte_views.next_view((None, ByteView.TEXT, ByteView.HEX), view, partial(copied, decoded))
 
 
 def copied(decoded: DecodedRecord, view: ByteView | None) -> str:

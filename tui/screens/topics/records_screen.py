@@ -37,7 +37,6 @@ from tui.widgets.text import visible
 PAGE = 200  # records read at once
 MOST = 1_000  # records kept; those farthest from the last page read are dropped
 MOST_BYTES = 32 * 1024 * 1024  # of records kept
-VIEWS = (None, ByteView.TEXT, ByteView.HEX)
 
 OpenReader = Callable[[Mapping[str, Any]], TopicReader]
 SetOffset = Callable[[TopicRecord], None]
@@ -252,6 +251,9 @@ class RecordsScreen(SplitPage):
         assert reader is not None
         with self._reporting():
             numbers = await asyncio.to_thread(lambda: sorted(reader.bounds(self.source.topic)[0]))
+            if len(numbers) == 1:
+                self.report("the topic has one partition")
+                return
             following = [number for number in numbers if number > (self.partition or 0)]
             self.partition = following[0] if following else None
         self.go(RecordPosition(EdgePosition(True), self.partition))
@@ -296,8 +298,9 @@ class RecordsScreen(SplitPage):
             self._extend(event.step < 0)
 
     def action_view(self) -> None:
-        self.view = VIEWS[(VIEWS.index(self.view) + 1) % len(VIEWS)]
-        self._record()
+        if (decoded := self.current) is not None:
+            self.view = words.next_view(decoded, self.view)
+            self._record()
 
     # The prompt
 

@@ -12,7 +12,7 @@ from runtime.connectors.files.sink.content import ArrowContent, Content, LineCon
 from runtime.connectors.files.sink.definition import FilesSinkSettings
 from runtime.connectors.files.sink.file_set import RotationRules
 from runtime.connectors.files.sink.file_set_journal import FileSetJournal
-from runtime.connectors.files.sink.file_writers import WriteSettings
+from runtime.connectors.files.sink.file_writers import WriteSettings, avro_schema
 from runtime.connectors.files.sink.ownership import PartitionOwner
 from runtime.connectors.files.sink.partition_writer import PartitionWriter, WritingRules
 from runtime.connectors.files.sink.partitioner import Partitioner
@@ -52,11 +52,13 @@ def assemble(
     conversion = ArrowConversion()
 
     def content() -> Content:
+        if settings.format is FileFormat.AVRO:
+            return ArrowContent(conversion, settings.merges, avro_schema)
         return LineContent() if settings.format is FileFormat.JSON else ArrowContent(conversion, settings.merges)
 
     rules = WritingRules(
         RotationRules(settings.flush_size, settings.rotate_bytes, settings.rotate_interval),
-        Partitioner(settings.partition_fields, settings.path_format, settings.timezone),
+        Partitioner(settings.partition_fields, settings.path_format, settings.timezone, store.longest_name),
         settings.timestamp_field,
         extension(settings.format, settings.compression),
         content,

@@ -10,7 +10,7 @@ import base64
 import datetime as dt
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import IO, Any
@@ -144,10 +144,13 @@ class LineRows(RowBuffer):
 class ArrowContent(Content):
     """The values as record batches with a common, merged schema."""
 
-    def __init__(self, conversion: ArrowConversion, merges: bool) -> None:
+    def __init__(
+        self, conversion: ArrowConversion, merges: bool, check: Callable[[Any], object] = lambda schema: None
+    ) -> None:
         """`merges`: records with different Connect schemas may share a file; otherwise another schema starts another
-        file. Values without a schema are merged in either case."""
-        self._conversion, self._merges = conversion, merges
+        file. Values without a schema are merged in either case. `check` raises DataError for a schema that files cannot
+        have."""
+        self._conversion, self._merges, self._check = conversion, merges, check
         self.schema: Any = None
         self._connect: Schema | None = None
         self._large: set[str] = set()
@@ -165,7 +168,7 @@ class ArrowContent(Content):
         fitting = self._fitting(values)
         rows = self._merged(selected(values, range(fitting))) if fitting else None
         try:
-            self._conversion.record_batch(selected(values, range(fitting, fitting + 1)))
+            self._check(self._conversion.record_batch(selected(values, range(fitting, fitting + 1))).schema)
         except CONVERSION_ERRORS as error:
             return Accepted(fitting, rows, error)
         return Accepted(fitting, rows, failure if self.schema is None else None)
@@ -194,6 +197,7 @@ class ArrowContent(Content):
         if known is not None and batch.schema.equals(known) and not floating_paths(known):
             return known, self._large | large_integers(batch)
         merged = batch.schema if known is None else merged_schema(known, batch.schema)
+        self._check(merged)
         large = self._large | large_integers(batch)
         inexact = large & floating_paths(merged)
         if inexact:

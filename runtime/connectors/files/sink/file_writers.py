@@ -149,14 +149,15 @@ def _write_avro(buffer: ArrowRows, settings: WriteSettings, out: BinaryIO) -> No
     import fastavro
 
     schema = writable_schema(buffer.content.schema)
-    parsed = fastavro.parse_schema(avro_schema(schema))
+    parsed = fastavro.parse_schema(avro_schema(buffer.content.schema))
     rows = (row for table in _tables(buffer, schema) for row in table.to_pylist(maps_as_pydicts="strict"))
     fastavro.writer(out, parsed, rows, codec=_AVRO_CODECS.get(settings.compression, settings.compression))
 
 
-def avro_schema(schema: Any, name: str = "Record") -> dict[str, Any]:
-    """The Avro schema of an Arrow schema; DataError if Avro cannot express it."""
-    return _avro_record(list(schema), name)
+def avro_schema(schema: Any) -> dict[str, Any]:
+    """The Avro schema of a merged schema, in which an inner record has the path to it as its full name; DataError if
+    Avro cannot express it."""
+    return _avro_record(list(writable_schema(schema)), "Record")
 
 
 def _avro_record(fields: list[Any], name: str) -> dict[str, Any]:
@@ -167,7 +168,7 @@ def _avro_record(fields: list[Any], name: str) -> dict[str, Any]:
 
 
 def _avro_field(field: Any, inside: str) -> dict[str, Any]:
-    made: dict[str, Any] = {"name": field.name, "type": _avro_nullable(field, f"{inside}_{field.name}")}
+    made: dict[str, Any] = {"name": field.name, "type": _avro_nullable(field, f"{inside}.{field.name}")}
     return made | {"default": None} if field.nullable else made
 
 

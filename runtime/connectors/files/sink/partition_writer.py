@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import DataError
@@ -107,9 +108,13 @@ class PartitionWriter:
         self._next, self._restart = chunk.offset(len(chunk) - 1) + 1, None
         rules = self._rules
         times = record_times(chunk, rules.timestamp_field) if rules.need_time else [None] * len(chunk)
-        done = 0
-        while done < len(chunk):
-            done = self._add_some(chunk.part(done, len(chunk)), times[done:]) + done
+        refused, done = self._refused(chunk, times), 0
+        for place in (*sorted(refused), len(chunk)):
+            while done < place:
+                done += self._add_some(chunk.part(done, place), times[done:place])
+            if place in refused:
+                rules.report(chunk.record(place), DataError(refused[place]))
+                done = place + 1
 
     def close_cut(self, by_clock: bool = False) -> None:
         """Ends the open file set and writes its files. Raises FileError if the end cannot be stored; the set is then
@@ -137,9 +142,6 @@ class PartitionWriter:
     def _add_some(self, chunk: Chunk, times: Sequence[int | None]) -> int:
         """Adds the first records to the open file set, or ends it. Returns how many records are done."""
         rules = self._rules
-        if rules.need_time and times[0] is None:
-            rules.report(chunk.record(0), DataError(self._timeless()))
-            return 1
         room = self._room(chunk, times)
         if room == 0:
             self.close_cut()
@@ -158,10 +160,15 @@ class PartitionWriter:
             self.close_cut()
         return accepted.count
 
+    def _refused(self, chunk: Chunk, times: Sequence[int | None]) -> dict[int, str]:
+        """The indices of records without a file, with the reasons."""
+        refused = self._rules.partitioner.too_long(chunk)
+        if self._rules.need_time and None in times:
+            refused |= {place: self._timeless() for place, time in enumerate(times) if time is None}
+        return refused
+
     def _room(self, chunk: Chunk, times: Sequence[int | None]) -> int:
         room = self._rules.rotation.room(self.file_set, chunk, times)
-        if self._rules.need_time and None in times[:room]:
-            room = min(room, times.index(None))
         if self._journal is not None:
             start = chunk.offset(0) if self.file_set is None else self.file_set.start
             end = self._journal.next_end(start)
@@ -200,10 +207,12 @@ class PartitionWriter:
             file_set.size += sum(part.sizes())
 
     def _path(self, topic: str, folder: str, offset: int) -> str:
-        """The name depends on the partition and the offset of the file's first record alone."""
+        """The name depends on the partition and the offset of the file's first record alone. A transformation may make
+        any text a topic."""
+        place = topic.replace(".", "%2E") if topic in (".", "..") else quote(topic, safe="")
         name = f"{self._tp.topic}+{self._tp.partition}+{offset:0{_OFFSET_DIGITS}d}{self._rules.extension}"
-        return "/".join(filter(None, (topic, folder, name)))
+        return "/".join(filter(None, (place, folder, name)))
 
     def _timeless(self) -> str:
         field = self._rules.timestamp_field
-        return f"The record has no valid time in its field {field}" if field else "The record has no timestamp"
+        return f"The record has no valid time in its field {field}" if field else "The record has no valid timestamp"

@@ -11,14 +11,18 @@ from zoneinfo import ZoneInfo
 
 from runtime.api.data.columns import Column, MixedBatchError, ValueBatch
 from runtime.api.data.logical import instant, millis
+from runtime.api.errors import DataError
 from runtime.api.java_compat.date_format import DatePattern
 from runtime.connectors.files.sink.chunk import Chunk
+
+_EARLIEST, _LATEST = -62_135_596_800_000, 253_402_300_799_999  # the years 1 to 9999
 
 
 def record_times(chunk: Chunk, field: str) -> list[int | None]:
     """Milliseconds since 1970 for each record; None if it has no valid time. `field` is empty for the timestamp."""
-    column = field_column(chunk.values, field) if field else chunk.timestamps()
-    return [_time(value) for value in column]
+    earliest = _EARLIEST if field else 0
+    times = map(_time, field_column(chunk.values, field) if field else chunk.timestamps())
+    return [time if time is not None and earliest <= time <= _LATEST else None for time in times]
 
 
 def field_column(values: ValueBatch, path: str) -> Column:
@@ -40,29 +44,28 @@ def _field(value: Any, name: str) -> Any:
 
 def _time(value: Any) -> int | None:
     if type(value) is int:
-        return value if value >= 0 else None
-    if isinstance(value, dt.datetime | dt.date):
-        return millis(instant(value))
-    if isinstance(value, str):
-        try:
-            return millis(instant(dt.datetime.fromisoformat(value)))
-        except ValueError:
-            return None
-    return None
+        return value
+    try:
+        moment = dt.datetime.fromisoformat(value) if isinstance(value, str) else value
+        return millis(instant(moment)) if isinstance(moment, dt.date) else None
+    except (ValueError, DataError):
+        return None
 
 
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 """The folder of records that lack the field, as Hive and Spark name it."""
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+"""Between them a time has a date in every time zone."""
 _QUARTER_HOUR = 900_000  # milliseconds; offsets of time zones are multiples of it
 
 
 class Partitioner:
     """The folder of each record: first its fields, then its time."""
 
-    def __init__(self, fields: Sequence[str], path_format: str, timezone: str) -> None:
-        self._fields = tuple(fields)
+    def __init__(self, fields: Sequence[str], path_format: str, timezone: str, longest_name: int | None) -> None:
+        """`longest_name` of a folder in bytes; None: any length."""
+        self._fields, self._longest = tuple(fields), longest_name
         self._pattern = DatePattern(path_format) if path_format else None
         self._zone = ZoneInfo(timezone)
         unit = self._pattern.unit if self._pattern is not None else 1
@@ -89,10 +92,24 @@ class Partitioner:
             merged[self._folder(key)] += places
         return [(folder, sorted(places)) for folder, places in merged.items()]
 
+    def too_long(self, chunk: Chunk) -> dict[int, str]:
+        """The indices of records whose values are too long for the name of a folder, with the reasons."""
+        reasons: dict[int, str] = {}
+        if self._longest is None:
+            return reasons
+        for field in self._fields:
+            sizes: dict[Any, int] = {}
+            for place, key in enumerate(_hashable(field_column(chunk.values, field))):
+                if key not in sizes:
+                    sizes[key] = len(_folder_name(field, key[1]))
+                if sizes[key] > self._longest:
+                    reasons[place] = (
+                        f"The folder for field {field} needs a name of {sizes[key]} bytes, more than {self._longest}"
+                    )
+        return reasons
+
     def _folder(self, key: tuple[Any, ...]) -> str:
-        parts = [
-            f"{quote(field, safe='')}={_name(value)}" for field, (_, value) in zip(self._fields, key, strict=False)
-        ]
+        parts = [_folder_name(field, value) for field, (_, value) in zip(self._fields, key, strict=False)]
         if self._pattern is not None:
             parts.append(self._time_folder(key[-1][1]))
         return "/".join(parts)
@@ -104,14 +121,21 @@ class Partitioner:
             if len(self._folders) > 10_000:
                 self._folders.clear()
             time = _EPOCH + dt.timedelta(milliseconds=number * self._unit)
-            folder = self._pattern.format(time.astimezone(self._zone).replace(tzinfo=dt.UTC))
-            self._folders[number] = folder
+            try:
+                local = time.astimezone(self._zone).replace(tzinfo=dt.UTC)
+            except OverflowError:  # its local time is before the year 1 or after 9999
+                local = time
+            folder = self._folders[number] = self._pattern.format(local)
         return folder
 
 
 def _hashable(column: Sequence[Any]) -> list[tuple[type, Any]]:
-    """Values with their types, since 1, 1.0 and True are equal; the text of others."""
-    return [(type(v), v if isinstance(v, str | int | float | dt.date | None) else str(v)) for v in column]
+    """Values with their types, since 1 and True are equal; the text of others, since 0.0 and -0.0 are, too."""
+    return [(type(v), v if isinstance(v, str | int | dt.date | None) else str(v)) for v in column]
+
+
+def _folder_name(field: str, value: Any) -> str:
+    return f"{quote(field, safe='')}={_name(value)}"
 
 
 def _name(value: Any) -> str:

@@ -110,7 +110,8 @@ def check_offset(offset: Mapping[str, Any]) -> None:
         raise ConnectError(f"An offset of a file needs the key {ROW!r}")
     for name in _NUMBERS:
         value = offset.get(name)
-        if name in offset and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+        least = None if name == MODIFIED else 0  # it may be before 1970
+        if name in offset and not _is_number(value, least):
             raise ConnectError(f"{name!r} in the offset of a file must be a whole number from 0: {value!r}")
     if not re.fullmatch(r"\d+-[0-9a-f]+", str(offset.get(CHECK, "0-0"))):
         raise ConnectError(
@@ -118,6 +119,10 @@ def check_offset(offset: Mapping[str, Any]) -> None:
         )
     if not isinstance(offset.get(DONE, False), bool):
         raise ConnectError(f"{DONE!r} in the offset of a file must be true or false: {offset[DONE]!r}")
+
+
+def _is_number(value: Any, least: int | None) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and (least is None or value >= least)
 
 
 def check_partition(partition: Partition | None) -> str:

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from runtime.api.data.record import SinkRecord
 from runtime.api.errors import ConnectError, DataError
@@ -17,6 +18,8 @@ from runtime.connectors.http.sink.lanes import DeliveryStoppedError
 from runtime.connectors.http.templates import TextTemplate, as_text, of_record
 
 _log = logging.getLogger(__name__)
+
+_LONGEST_URL = 65_536  # characters, the limit of the HTTP client
 
 
 class BodyFormat(StrEnum):
@@ -64,6 +67,17 @@ class RecordRequest(NamedTuple):
         middle = len(self.records) // 2
         part = slice(None, middle) if first else slice(middle, None)
         return self._replace(records=self.records[part], parts=self.parts[part])
+
+
+def _url_of(template: TextTemplate, record: SinkRecord) -> str:
+    """The URL of a record. DataError if a value cannot be part of it: `.` and `..` are names of other resources."""
+    try:
+        url = template.fill(of_record(record))
+    except UnicodeEncodeError as error:
+        raise DataError(f"The record has a value for http.url that is not valid Unicode: {error}") from None
+    if template.names and (len(url) > _LONGEST_URL or not {".", ".."}.isdisjoint(urlsplit(url).path.split("/"))):
+        raise DataError(f"The record has a value that http.url cannot have: . or .., or over {_LONGEST_URL} characters")
+    return url
 
 
 class Deliveries:
@@ -118,7 +132,7 @@ class Deliveries:
         form = self._form
         if record.value is None and form.nulls is NullValues.SKIP:
             return None
-        url = form.url.fill(of_record(record))
+        url = _url_of(form.url, record)
         if record.value is None and form.nulls is NullValues.DELETE:
             return RecordRequest("DELETE", url, [record], [None])
         return RecordRequest(form.method, url, [record], [self._part(record.value)])

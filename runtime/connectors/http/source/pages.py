@@ -18,6 +18,7 @@ from runtime.connectors.http.failures import TemporaryError, wait_of
 from runtime.connectors.http.json_values import JsonPointer, NoValueError
 from runtime.connectors.http.source.json_body import JsonBody, is_rate_limit
 from runtime.connectors.http.templates import TextTemplate, as_text
+from runtime.kafka.formats import compact
 
 PageToken = str | int | None
 """Which page: a number, an offset, a URL or a token of the API; None for the first page."""
@@ -45,7 +46,9 @@ class PaginationKind(StrEnum):
     OFFSET = "offset"
 
 
-_LONG_NUMBER = re.compile(rb"[0-9]{20}|-[0-9]{19}")
+_NOT_FOR_ORJSON = re.compile(rb"[0-9]{20}|-[0-9]{19}|\\u[dD][89a-fA-F]")
+"""It makes a floating-point number of a whole number with more than 64 bits, and refuses unpaired surrogates, as of an
+emoji that the API has cut."""
 _FALSE = ("", "false", "no", "0")  # texts
 
 
@@ -53,8 +56,7 @@ def parsed_json(content: bytes) -> Any:
     """The value in a response. Whole numbers are exact, whatever their size. TemporaryError if it is not JSON."""
     content = content.removeprefix(codecs.BOM_UTF8)
     try:
-        # orjson makes a floating-point number of a whole number with more than 64 bits.
-        return json.loads(content) if _LONG_NUMBER.search(content) else orjson.loads(content)
+        return json.loads(content) if _NOT_FOR_ORJSON.search(content) else orjson.loads(content)
     except ValueError as error:
         raise TemporaryError(f"The response is not valid JSON: {error}") from None
 
@@ -170,7 +172,7 @@ class Pagination:
             return self._last_page([], None, page)
         document = parsed_json(reply.content)
         if self._body and self._body.is_graphql and isinstance(document, dict) and (errors := document.get("errors")):
-            message = f"The response has errors: {orjson.dumps(errors).decode()[:_SNIPPET]}"
+            message = f"The response has errors: {compact(errors).decode()[:_SNIPPET]}"
             if is_rate_limit(errors):
                 raise TemporaryError(message, wait_of(reply.headers, limited=True))
             raise ConnectError(message)

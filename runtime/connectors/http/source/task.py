@@ -11,9 +11,9 @@ from typing import Any
 
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import ValueBatch
-from runtime.api.data.record import SourceRecord
+from runtime.api.data.record import ErrantSourceRecord, SourceRecord
 from runtime.api.data.schema import OPTIONAL_STRING_SCHEMA, Field, Schema, Type
-from runtime.api.errors import ConnectError
+from runtime.api.errors import DataError
 from runtime.api.task import SourceTask
 from runtime.connectors.http.json_values import JsonPointer
 from runtime.connectors.http.source.config import IN_FLIGHT, KEY, TOPIC, stream_settings
@@ -22,6 +22,7 @@ from runtime.connectors.http.source.positions import StreamPositions
 from runtime.connectors.http.source.reader import HttpStreamReader
 from runtime.connectors.http.source.walk import StreamRows
 from runtime.connectors.http.templates import as_text
+from runtime.kafka.formats import compact
 
 
 class StreamRecords:
@@ -35,8 +36,8 @@ class StreamRecords:
         fields = tuple(Field(pointer.name, OPTIONAL_STRING_SCHEMA) for pointer in self._keys)
         self._key_schema = OPTIONAL_STRING_SCHEMA if len(fields) == 1 else Schema(Type.STRUCT, fields=fields)
 
-    def batch(self, rows: StreamRows) -> SourceBatch:
-        """The records of these rows."""
+    def batch(self, rows: StreamRows) -> Sequence[SourceRecord]:
+        """The records of these rows. A row whose key is neither a text nor a number is errant."""
         positions = rows.positions
         batch = SourceBatch(
             rows.partition,
@@ -45,9 +46,17 @@ class StreamRecords:
             ValueBatch(None, rows.rows) if self._inference is None else self._inference.convert(rows.rows),
             int(time.time() * 1000),
         )
-        if self._keys:
-            batch.keys = ValueBatch(self._key_schema, [self._key(row) for row in rows.rows])
-        return batch
+        if not self._keys:
+            return batch
+        keys, errant = [], dict[int, SourceRecord]()
+        for n, row in enumerate(rows.rows):
+            try:
+                keys.append(self._key(row))
+            except DataError as error:
+                errant[n] = ErrantSourceRecord(rows.partition, batch.offset_of(n), error, compact(row))
+                keys.append(None)
+        batch.keys = ValueBatch(self._key_schema, keys)
+        return [errant.get(n, record) for n, record in enumerate(batch)] if errant else batch
 
     def _key(self, row: Any) -> Any:
         texts = [_text_at(pointer, row) for pointer in self._keys]
@@ -57,7 +66,7 @@ class StreamRecords:
 def _text_at(pointer: JsonPointer, row: Any) -> str | None:
     value = pointer.get(row)
     if isinstance(value, dict | list):
-        raise ConnectError(f"{KEY} does not point to a text or number in a record")
+        raise DataError(f"{KEY} does not point to a text or number in a record")
     return None if value is None else as_text(value)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from sqlalchemy import Connection
 
 from runtime.api.errors import ConnectError, DataError
 from runtime.connectors.jdbc.catalog.catalog import Catalog
+from runtime.connectors.jdbc.connection_config import QUOTE
 from runtime.connectors.jdbc.sink.definitions import Definitions
 from runtime.connectors.jdbc.sink.rows import RowField, Segment
 from runtime.connectors.jdbc.sink.statements import CopyWriter, RowWriter, StatementWriter
@@ -24,6 +26,7 @@ from runtime.connectors.jdbc.types import ColumnInfo
 _log = logging.getLogger(__name__)
 
 Column = Sequence[Any]
+_PLAIN_NAME = re.compile(r"[^\W\d][\w$#]*\Z")
 _STORED_NUMBERS: dict[str, Callable[[float], bool]] = {
     "sqlite": lambda number: not math.isnan(number),  # it would store null
     "mysql": math.isfinite,
@@ -98,6 +101,8 @@ class Plans:
     def _planned(self, connection: Connection, segment: Segment) -> Plan | None:
         """As of(); DataError for errors of the segment's records."""
         table, fields = segment.table, segment.fields
+        if not self._settings.quote:
+            _check_names((table.schema or table.name, table.name, *(field.name for field in fields)))
         columns = self._columns.get(table) or self._described(connection, table)
         if not columns and self._settings.create and segment.only_deletes:
             return None  # only a record with a value tells the columns of a table
@@ -172,3 +177,10 @@ class Plans:
         if self._copies:
             return CopyWriter(segment.table, names, keys, mode, quote)
         return StatementWriter(segment.table, names, keys, mode, self._dialect, quote)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """DataError for a name that would be SQL without quotes: records may have any text as the name of a field."""
+    for name in names:
+        if _PLAIN_NAME.match(name) is None:
+            raise DataError(f"{name!r} is not a name without quotes: rename it, or set {QUOTE}=ALWAYS")

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP
+from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP, decimal_of
 from runtime.api.data.schema import Schema, Type
 from runtime.connectors.jdbc.types import INTEGERS, MICRO_TIMESTAMP_NAME, NANO_TIMESTAMP_NAME, DatabaseType, Kind
 
@@ -60,7 +60,7 @@ def decoder(schema: Schema | None) -> Convert | None:
         return lambda value: _EPOCH + _micros(value, unit)
     if name is not None and name in _TIME_UNITS:
         part = _TIME_UNITS[name]
-        return lambda value: (_EPOCH + _micros(value, part)).time()
+        return lambda value: _time_of_day(_micros(value, part))
     if name == f"{_TEMPORAL}Date":
         return lambda value: dt.date.fromordinal(value + _EPOCH.toordinal())
     if name == ZONED_TIMESTAMP:
@@ -72,8 +72,15 @@ def _micros(value: int, unit: int) -> dt.timedelta:
     return dt.timedelta(microseconds=value * unit if unit > 0 else value // -unit)
 
 
+def _time_of_day(since_midnight: dt.timedelta) -> dt.time:
+    """ValueError for PostgreSQL's 24:00, which would become 00:00, and for times beyond a day."""
+    if not dt.timedelta() <= since_midnight < dt.timedelta(days=1):
+        raise ValueError(f"{since_midnight} since midnight is not a time of day")
+    return (_EPOCH + since_midnight).time()
+
+
 def _variable_decimal(value: Mapping[str, Any]) -> Decimal:
-    return Decimal(int.from_bytes(value["value"], "big", signed=True)).scaleb(-value["scale"])
+    return decimal_of(int.from_bytes(value["value"], "big", signed=True), value["scale"])
 
 
 def is_timestamp(schema: Schema | None) -> bool:

@@ -6,10 +6,10 @@ import datetime as dt
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_HALF_EVEN, Context, Decimal
+from decimal import Decimal
 from typing import Any
 
-from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
+from runtime.api.data.logical import DATE_SCHEMA, EXACT, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
 from runtime.api.data.schema import Schema, Type
 from runtime.connectors.jdbc.modes import Granularity, NumericMapping, ZeroDates
 from runtime.connectors.jdbc.source.odd_times import present_time
@@ -22,6 +22,7 @@ from runtime.connectors.jdbc.types import (
     ColumnInfo,
     DatabaseType,
     Kind,
+    UndecodedText,
 )
 
 Column = Sequence[Any]
@@ -33,7 +34,6 @@ VALUE_ERRORS = (ValueError, TypeError, ArithmeticError)
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICRO = dt.timedelta(microseconds=1)
-_WIDE = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def _mapped(database_type: DatabaseType, mapping: ValueMapping) -> tuple[Schema,
         return _array(database_type.element, mapping)
     name = {Kind.UUID: UUID_NAME, Kind.JSON: JSON_NAME}.get(kind)
     schema = Schema(Type.STRING, name=name, version=1 if name else None)
-    return schema, None if exact else as_text
+    return schema, None if exact else _valid_text
 
 
 def _array(element: DatabaseType, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
@@ -193,7 +193,7 @@ def _finite(number: Decimal) -> Decimal:
 
 def _rounded(value: Any, unit: Decimal) -> Decimal:
     number = value if isinstance(value, Decimal) else Decimal(str(value))
-    return _finite(number).quantize(unit, ROUND_HALF_EVEN, _WIDE)
+    return _finite(number).quantize(unit, context=EXACT)
 
 
 def _timestamp(kind: Kind, mapping: ValueMapping) -> tuple[Schema, Convert | None]:
@@ -295,6 +295,11 @@ def as_time(value: Any) -> dt.time:
     if isinstance(value, int | float):
         return from_micros(round(value * 1000)).time()
     return value if isinstance(value, dt.time) else dt.time.fromisoformat(str(value))
+
+
+def _valid_text(value: Any) -> str:
+    """As as_text(); ValueError for a text that is not UTF-8."""
+    return value.decode() if isinstance(value, UndecodedText) else as_text(value)
 
 
 def as_text(value: Any) -> str:

@@ -8,6 +8,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
+from runtime.api.data.logical import EXACT
 from runtime.api.data.schema import Type
 from runtime.connectors.postgres.catalog import PgType
 from runtime.connectors.postgres.values.mapping import Mapped, numeric_scale
@@ -34,7 +35,8 @@ def default_of(expression: str, kind: PgType, modifier: int, mapped: Mapped) -> 
         return mapped.missing if zero is None else mapped.convert(zero)
     try:
         if kind.name == "numeric" and modifier >= 0:
-            text = str(Decimal(text).quantize(Decimal(1).scaleb(-max(numeric_scale(modifier)[1], 0))))
+            unit = Decimal(1).scaleb(-max(numeric_scale(modifier)[1], 0))
+            text = str(Decimal(text).quantize(unit, context=EXACT))
         return mapped.convert(text.encode())
     except Exception:  # a text that is no output of the type, such as 'today'
         return None

@@ -12,7 +12,16 @@ from typing import Any
 
 import orjson
 
-from runtime.api.data.logical import DATE_SCHEMA, TIME_SCHEMA, TIMESTAMP_SCHEMA, date_of, logical_name, time_of
+from runtime.api.data.logical import (
+    DATE_SCHEMA,
+    EXACT,
+    TIME_SCHEMA,
+    TIMESTAMP_SCHEMA,
+    date_of,
+    decimal_of,
+    logical_name,
+    time_of,
+)
 from runtime.api.data.schema import Field, Schema, Type
 from runtime.connectors.postgres.catalog import PgType
 from runtime.connectors.postgres.definition import ValueModes
@@ -149,14 +158,14 @@ def _finite(text: bytes) -> Decimal:
 
 def _decimal(scale: int, text: bytes) -> Decimal:
     number = _finite(text)
-    return number if scale >= 0 else Decimal(int(number) // 10**-scale).scaleb(-scale)
+    return number if scale >= 0 else decimal_of(int(number) // 10**-scale, scale)
 
 
 def _variable(text: bytes) -> dict[str, Any]:
     """Without zeros at the end of the fraction."""
     sign, digits, exponent = _finite(text).as_tuple()
     assert isinstance(exponent, int)
-    unscaled = int("".join(map(str, digits)))
+    unscaled = int(Decimal((0, digits, 0)))
     while exponent < 0 and unscaled % 10 == 0:
         unscaled, exponent = unscaled // 10, exponent + 1
     if exponent > 0:
@@ -170,7 +179,7 @@ def _money(_: int, modes: ValueModes) -> Mapped:
     unit = Decimal(1).scaleb(-modes.money_digits)
 
     def number(text: bytes) -> Decimal:
-        return Decimal(text.decode().translate(_NO_CURRENCY)).quantize(unit)
+        return Decimal(text.decode().translate(_NO_CURRENCY)).quantize(unit, context=EXACT)
 
     if modes.decimals is Decimals.STRING:
         return Mapped(Schema(Type.STRING), lambda text: str(number(text)), None, str(Decimal(0).quantize(unit)))

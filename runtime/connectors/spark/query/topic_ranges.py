@@ -65,9 +65,7 @@ class TopicOffsets:
         """The position behind the records that follow `start`, at most about `most` of them, taken from all partitions
         in proportion. TopicChangedError if the topic has been deleted and created again, or has lost records."""
         latest = self._latest_after(start)
-        begins = dict(start["offsets"])
-        if new := latest["offsets"].keys() - begins.keys():
-            begins.update({name: self.earliest()["offsets"][name] for name in new})
+        begins = {name: start["offsets"].get(name, 0) for name in latest["offsets"]}
         waiting = {name: max(end - begins[name], 0) for name, end in latest["offsets"].items()}
         total = sum(waiting.values())
         if most is not None and total > most:
@@ -93,14 +91,16 @@ class TopicOffsets:
             time.sleep(_RETRY)
 
     def ranges(self, start: Position, end: Position) -> list[RecordRange]:
-        """What is between two positions, without empty ranges."""
+        """What is between two positions, without empty ranges; of a partition without a start, all records.
+        TopicChangedError if the topic is not the one of the positions, such as those of a batch that was planned before
+        it was deleted."""
         self._check_id(start, end)
-        missing = end["offsets"].keys() - start["offsets"].keys()
-        begins = {**(self.earliest()["offsets"] if missing else {}), **start["offsets"]}
+        self._check_id(end, self.latest())
+        begins = start["offsets"]
         return [
-            RecordRange(self._topic, int(name), begins[name], offset)
+            RecordRange(self._topic, int(name), begins.get(name, 0), offset)
             for name, offset in sorted(end["offsets"].items(), key=lambda item: int(item[0]))
-            if begins[name] < offset
+            if begins.get(name, 0) < offset
         ]
 
     def _check_id(self, start: Position, end: Position) -> None:

@@ -6,7 +6,8 @@ later value is cast to the type of its column if nothing is lost. What becomes o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -21,11 +22,19 @@ from runtime.connectors.spark.sink.definition import Evolution
 _types = pa.types
 
 
-class TableColumns:
-    """The columns known so far. `fixed`: they are all, and other fields are dropped (`spark.schema`)."""
+_LONGEST_NAME = 255  # bytes of a folder, on disks and in HDFS
+_ESCAPED = re.compile(r"""[\x01-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
+"""What Spark writes as %XX in the names of folders."""
 
-    def __init__(self, evolution: Evolution, schema: Any = None, fixed: bool = False) -> None:
-        self._conversion = ArrowConversion()
+
+class TableColumns:
+    """The columns known so far. `fixed`: they are all, and other fields are dropped (`spark.schema`). `folders`: those
+    whose values are names of folders of limited length."""
+
+    def __init__(
+        self, evolution: Evolution, schema: Any = None, fixed: bool = False, folders: Sequence[str] = ()
+    ) -> None:
+        self._conversion, self._folders = ArrowConversion(), folders
         self._evolution, self._fixed, self._folds_case = evolution, fixed, False
         self.schema: Any = None if schema is None else pa.schema([_spark_field(field) for field in schema])
 
@@ -55,6 +64,7 @@ class TableColumns:
         try:
             batch = self._conversion.record_batch(part, self.schema)
             self._check_objects(part, batch)
+            self._check_folders(batch)
             batch = self.fitted(batch)
         except (MergeError, *CONVERSION_ERRORS) as error:
             if len(places) == 1:
@@ -76,6 +86,15 @@ class TableColumns:
             has_fields = values.schema.type in (Type.STRUCT, Type.MAP)
         if not has_fields:
             raise DataError(f"The value is {batch.schema.field(VALUE).type}, not an object with fields (spark.schema)")
+
+    def _check_folders(self, batch: Any) -> None:
+        """DataError for a text that is too long for the name of its folder, for which Spark would fail."""
+        for name in self._folders:
+            if name not in batch.schema.names or not _types.is_string(batch.column(name).type):
+                continue
+            for text in batch.column(name).unique().to_pylist():
+                if text and (size := len(f"{name}={_ESCAPED.sub('%00', text)}".encode())) > _LONGEST_NAME:
+                    raise DataError(f"The folder for column {name} needs a name of {size} bytes, more than 255")
 
     def fitted(self, batch: Any) -> Any:
         """The batch with Spark's types and the known columns, which it may extend."""

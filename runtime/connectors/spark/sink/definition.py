@@ -25,6 +25,7 @@ from runtime.connectors.spark.config_keys import (
     is_query,
     options_of,
 )
+from runtime.connectors.spark.local_paths import local_path
 from runtime.connectors.spark.staging import Staging
 from runtime.connectors.unchanged import Placeholder
 
@@ -234,6 +235,12 @@ class SparkSinkSettings:
         if self.format in FILE_FORMATS:
             return Staging.NONE if self.table else Staging.FILES
         return _TABLE_STAGING.get(self.format, Staging.NONE)
+
+    @property
+    def named_folders(self) -> Sequence[str]:
+        """The columns of records whose values name folders of limited length: on disks and in HDFS."""
+        is_limited = local_path(self.path) is not None or self.path.lower().startswith("hdfs:")
+        return self.partition_by if self.staging is Staging.FILES and is_limited and not self.sql else ()
 
     @property
     def has_types(self) -> bool:

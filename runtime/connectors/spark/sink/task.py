@@ -80,7 +80,9 @@ class SparkSinkTask(SinkTask):
             "retries": settings.retries,
         }  # fmt: skip
         fixed = arrow_columns(settings.schema) if settings.schema else None
-        self._columns: TableColumns = TableColumns(Evolution(settings.evolution), fixed, fixed is not None)
+        self._columns: TableColumns = TableColumns(
+            Evolution(settings.evolution), fixed, fixed is not None, settings.named_folders
+        )
         self._changes: ChangeConversion | None = None
         if settings.merge is not None:
             from runtime.connectors.spark.sink.changes import ChangeConversion

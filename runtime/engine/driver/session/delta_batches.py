@@ -73,7 +73,9 @@ class DeltaBatches(StagedFiles):
         """Write the staged rows to the table. Then the file of the transaction is removed before all others: a kill
         must not leave a batch that is still to be published and has lost its rows."""
         transaction = self.load(batch, _TRANSACTION)
-        if transaction is not None:
+        if transaction is None:
+            self.check_folder()
+        else:
             self._publish(batch, transaction)
             self.remove(batch, _TRANSACTION)
         self.discard(batch)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import StrEnum
+from itertools import takewhile
 from typing import Any
 
 from runtime.engine.driver.session.queries import NotAQueryError
@@ -77,13 +78,16 @@ def has_lost_jvm(error: BaseException) -> bool:
 
 
 def _first_line(text: str) -> str:
-    """The first line, which ends with the error of Python instead of its traceback."""
+    """The first line, which ends with the error of Python instead of its traceback, or with the list that it
+    announces."""
     lines = [line.strip() for line in text.strip().splitlines()]
     first = lines[0] if lines else ""
     if first.startswith("An error occurred while calling") and len(lines) > 1:
         first = lines[1].removeprefix(": ")
-    if first.endswith(_TRACEBACK) and (reason := _python_error(text)):
-        return first.removesuffix(_TRACEBACK) + reason
+    if _TRACEBACK in (first[-len(_TRACEBACK) :], *lines[1:2]) and (reason := _python_error(text)):
+        return f"{first.removesuffix(_TRACEBACK).rstrip()} {reason}"
+    if first.endswith(":"):
+        return " ".join([first, *takewhile(lambda line: not line.startswith(("at ", "==")), lines[1:])])
     return first
 
 

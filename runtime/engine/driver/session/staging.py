@@ -125,12 +125,19 @@ class StagedFiles(StagedBatches):
     def publish(self, batch: str) -> bool:
         """Move the files of a batch to their place. Files that have been moved already are skipped."""
         if not self._fs.exists(self._path(self._folder, batch)):
+            self.check_folder()
             return False
         data = self._path(self._folder, batch, _DATA)
         for file in list(self._files(data)):
             self._move(data, file)
         self.discard(batch)
         return True
+
+    def check_folder(self) -> None:
+        """FileNotFoundError if the folder of the staged batches is gone, which remains when they are published: its
+        file system is not mounted, or it was removed together with the target."""
+        if not self._fs.exists(self._folder):
+            raise FileNotFoundError(f"The folder {self._folder.toString()} no longer exists; is its disk mounted?")
 
     def discard(self, batch: str) -> None:
         """The marker is removed first: a kill must not leave a complete batch that has lost some of its files."""

@@ -50,7 +50,7 @@ def test_edit_with_mistakes(cluster: JobCluster, broker: KafkaBroker) -> None:
         terminal.press("ctrl+s")
         terminal.sees("fix line 3")
         assert cluster.offsets(cluster.name)[0][1] == {"kafka_offset": 5}, "nothing was sent"
-        terminal.press("delete", "2")  # the cursor is at the mistake
+        terminal.press("backspace", "2")  # the cursor is still behind the mistake
         terminal.sees("offset 5 → offset 2 (−3, 3 read again)")
         terminal.press("ctrl+s")
         terminal.sees("In one step: stop it", "y yes")

@@ -61,6 +61,16 @@ def test_every_exported_class_and_method_has_a_docstring() -> None:
     assert not missing
 
 
+def test_the_page_has_every_member_of_connectors_tasks_and_their_contexts() -> None:
+    text = PAGE.read_text("utf-8")
+    classes = [getattr(runtime.api, name) for name in runtime.api.__all__]
+    bases = [
+        kind for kind in classes if isinstance(kind, type) and re.search("(Connector|Task|Context)$", kind.__name__)
+    ]
+    members = {member for kind in bases for member in vars(kind) if not member.startswith("_")}
+    assert len(members) > 30 and [member for member in sorted(members) if member not in text] == []
+
+
 def test_importing_one_module_imports_no_other() -> None:
     code = "import sys, runtime.api.errors; print([m for m in sys.modules if m.startswith('runtime.api')])"
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout

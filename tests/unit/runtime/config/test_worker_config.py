@@ -65,6 +65,12 @@ def test_removed_properties_that_say_what_is_always_so_are_accepted() -> None:
     assert [w.split(" has")[0] for w in c.warnings] == list(given)
 
 
+def test_a_misspelled_property_of_headrace_causes_a_warning() -> None:
+    known = {"headrace.jaas.file": "/jaas.conf", "headrace.roles.read": "*", "headrace.restart.attempts": "3"}
+    c = distributed({**GOOD, **known, "headrace.slot": "4"})
+    assert c.warnings == ("headrace.slot is not a known property; it has no effect",)
+
+
 def test_properties_without_effect_cause_warnings() -> None:
     c = distributed({**GOOD, "grup.id": "x", "metric.reporters": "x.Reporter", "producer.linger.ms": "5"})
     assert [w.split()[0] for w in c.warnings] == ["grup.id", "metric.reporters"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer
@@ -103,6 +105,31 @@ async def test_a_cluster_that_never_had_a_group(own_broker: EmbeddedBroker, grou
     topic = own_broker.create_topic()
     await groups.alter(group, {(topic, 0): 3})
     assert await groups.committed(group) == {(topic, 0): 3}
+
+
+async def test_a_server_that_does_not_respond_leaves_time_for_the_others(broker: KafkaBroker, group: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        servers = f"{silent.getsockname()[0]}:{silent.getsockname()[1]},{broker.bootstrap}"
+        groups = Groups({"bootstrap.servers": servers}, timeout=6.0)
+        for _ in range(8):
+            assert await groups.committed(group) == {}
+
+
+async def test_an_address_that_does_not_respond_leaves_time_for_the_others_of_its_host(
+    broker: KafkaBroker, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, port = broker.bootstrap.split(":")
+    looked_up = socket.getaddrinfo
+
+    def addresses(name: str, *args: Any) -> list[Any]:
+        hosts = ("127.0.0.2", host) if name == "brokers.test" else (name,)
+        return [address for each in hosts for address in looked_up(each, *args)]
+
+    with socket.create_server(("127.0.0.2", int(port))):
+        monkeypatch.setattr("kafka.net.inet.socket.getaddrinfo", addresses)
+        groups = Groups({"bootstrap.servers": f"brokers.test:{port}"}, timeout=6.0)
+        for _ in range(3):
+            assert await groups.committed(group) == {}
 
 
 async def test_an_unreachable_broker_raises_broker_unavailable(group: str) -> None:

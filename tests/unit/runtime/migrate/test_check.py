@@ -68,7 +68,7 @@ def test_rights_and_memory_without_a_cluster(check: Check) -> None:
     _, told = check()
     assert "kafka-acls --bootstrap-server b:9092 --add --allow-principal User:CONNECT" in told
     assert "--topic o-headrace" in told and "--operation Read --group company" in told
-    assert "up to 322 MB, with 2 slots" in told
+    assert "up to 326 MB, with 2 slots" in told
     assert "Name a worker with --connect URL" in told
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from runtime.storage import java_map
 from runtime.storage.file_logs import FileLog, FileLogs, MemoryLog
 from runtime.storage.file_offsets import OffsetsFile, OffsetsFileError
 from runtime.storage.offsets import OffsetStore
+from runtime.system.loop_turns import TURN
 
 SPEC = TopicSpec("", 1, 1, "offset.storage")
 
@@ -49,6 +51,21 @@ async def test_concurrent_writes_are_all_stored(tmp_path: Path) -> None:
     log, _ = opened(tmp_path / "offsets")
     await asyncio.gather(*(log.write_all([(b"%d" % i, b"x")]) for i in range(50)))
     assert len(java_map.decode((tmp_path / "offsets").read_bytes())) == 50
+
+
+async def test_other_work_of_the_event_loop_continues_while_a_write_is_applied(tmp_path: Path) -> None:
+    turns, seen = 0, list[int]()
+
+    def apply(records: object) -> None:
+        time.sleep(2 * TURN)
+        seen.append(turns)
+
+    log = FileLog(SPEC, apply, OffsetsFile(tmp_path / "offsets"))
+    writing = asyncio.create_task(log.write_all([(b"a", b"1"), (b"b", b"2"), (b"c", b"3")]))
+    while not writing.done():
+        turns += 1
+        await asyncio.sleep(0)
+    assert len(seen) == len(set(seen)) == 3
 
 
 async def test_a_write_that_fails_changes_nothing(tmp_path: Path) -> None:

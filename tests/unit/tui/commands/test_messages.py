@@ -14,7 +14,7 @@ from tui.commands.context import CommandTerminal
 from tui.commands.offsets.changing import announce
 from tui.commands.result import Result
 from tui.contexts.profiles import Profile
-from tui.errors import NotFound
+from tui.errors import HeadraceError, NotFound
 from tui.offsets.plan import OffsetPlan
 
 NOUNS = (
@@ -26,6 +26,12 @@ NOUNS = (
 def run(line: str, *answers: Any) -> Result:
     transport = Scripted(*answers)
     return run_command(line, Connect(transport), Profile(transport.url))
+
+
+@pytest.mark.parametrize("line", ["topics", "describe topic orders", "records orders"])
+def test_a_context_without_brokers_is_named_by_each_command_that_needs_them(line: str) -> None:
+    with pytest.raises(HeadraceError, match=r"^the context \S+ names no brokers"):
+        run(line)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tui.screens.dead_letters.letter_editor import LetterEditor, edited
-from tui.topics.byte_views import ByteView, compacted, indented, shown
+from tui.topics.byte_views import ByteView, compacted, indented, next_view, shown
 
 EXACT = '{"price":10.00,"sum":1234567890.12345678901,"big":1e400,"n":9007199254740993,"twice":1,"twice":2}'
 
@@ -24,6 +24,17 @@ def test_json_is_indented_as_by_the_standard_library(value: Any) -> None:
 def test_numbers_and_keys_stay_as_they_are() -> None:
     assert compacted(indented(EXACT)) == EXACT
     assert '"sum": 1234567890.12345678901,' in shown(EXACT.encode(), ByteView.JSON)
+
+
+@pytest.mark.parametrize(
+    ("value", "views"),
+    [(b'{"a":1}', "text hex JSON"), (b"a", "hex JSON hex"), (b"\xff", "hex JSON hex"), (None, "JSON JSON JSON")],
+)
+def test_each_press_of_the_key_shows_something_else(value: bytes | None, views: str) -> None:
+    seen = [ByteView.JSON]
+    for _ in range(3):
+        seen.append(next_view(tuple(ByteView), seen[-1], lambda view: shown(value, view)))
+    assert [view.value for view in seen[1:]] == views.split()
 
 
 def test_an_edited_dead_letter_differs_only_where_it_was_edited() -> None:

@@ -63,7 +63,7 @@ class AnsweringBrokers:
 def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, int | HeadraceError | None]:
     """What the brokers answer for each connector."""
     found: dict[str, int | HeadraceError | None] = {}
-    monkeypatch.setattr("tui.offsets.brokers.brokers", lambda servers, client: AnsweringBrokers(found))
+    monkeypatch.setattr("tui.offsets.brokers.Brokers", lambda servers, client: AnsweringBrokers(found))
     monkeypatch.setattr("tui.offsets.group_lag.topic_filter", lambda config: "t".__eq__)
     return found
 

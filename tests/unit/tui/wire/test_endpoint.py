@@ -98,9 +98,16 @@ async def test_the_client_certificate_is_sent(dial: Open, tls_port: int, stores:
     assert (await headers(dial(known)))["accept"] == "application/json"
     with pytest.raises(Unreachable):
         await dial(Profile(url, ca=str(stores.trust))).send(ApiCall("GET", "/x"))
+    with pytest.raises(Unreachable, match=r": the certificate is refused: [a-z -]*self.signed certificate[a-z ]*$"):
+        await dial(Profile(url)).send(ApiCall("GET", "/x"))
     with pytest.raises(UsageError, match="cannot use the certificate"):
         keyless = Profile(url, ca=str(stores.trust), certificate=str(stores.trust))
         await dial(keyless).send(ApiCall("GET", "/x"))
+
+
+async def test_https_at_a_port_for_http(dial: Open, port: int) -> None:
+    with pytest.raises(Unreachable, match=r": the port does not speak TLS; is its URL http://…\?$"):
+        await dial(Profile(f"https://127.0.0.1:{port}")).send(ApiCall("GET", "/x"))
 
 
 async def test_requests_are_sent_to_the_proxy_with_its_credentials(dial: Open, port: int) -> None:
@@ -156,6 +163,21 @@ async def test_only_reads_fail_over_from_a_worker_that_hangs(dial: Open, port: i
         assert (await dial(profile).send(ApiCall("GET", "/x")))["path"] == "/x"
         with pytest.raises(TimedOut, match=r"within 0\.3 s"):
             await dial(profile).send(ApiCall("POST", "/x", {}))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (200, b" <!doctype html><title>Sign in</title>", "the response is an HTML page: Sign in (is this the URL of"),
+        (200, b"<p>", "the response is an HTML page (is this the URL of"),
+        (200, b'{"a": {"status"', "the response is incomplete or invalid JSON"),
+        (302, b"", "HTTP 302: a redirect (is this the URL of"),
+    ],
+)
+def test_responses_of_something_else_than_a_worker(status: int, body: bytes, message: str) -> None:
+    with pytest.raises(Refused) as caught:
+        decode(status, body)
+    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ async def test_an_unchanged_list_is_not_parsed_again(url: str, monkeypatch: pyte
         ("/state", WrongState, STATE),
         ("/html", BadRequest, "HTTP 400: Ambiguous URI"),
         ("/text", ServerError, "HTTP 500: plain words"),
-        ("/nojson", MalformedResponse, "the response is not JSON"),
+        ("/nojson", MalformedResponse, "the response is an HTML page"),
         ("/deep", MalformedResponse, "the response is JSON nested too deeply"),
         ("/nested", MalformedResponse, "the response is JSON nested too deeply"),
         ("/refused", ServerError, "HTTP 500: " + "[" * 200),

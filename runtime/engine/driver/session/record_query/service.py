@@ -8,11 +8,13 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from runtime.connectors.spark.session_client import CHECK_SQL, PREPARE_SQL, RUN_SQL
 from runtime.engine.driver.session.record_query.evaluator import Evaluator, JvmParts
+from runtime.engine.driver.session.record_query.memory import with_enough_memory
 from runtime.engine.driver.session.record_query.planning import AnalysedQuery
 from runtime.engine.driver.session.record_query.refusals import parse_record_query
 from runtime.engine.driver.session.server import Request, SessionCaller
@@ -83,7 +85,9 @@ class RecordQueries:
         with self._query(request).evaluator() as evaluator:
             if evaluator.runs_jobs:
                 self._shared.context.setJobGroup(caller.group, "SparkSql", True)
-            evaluator.run(request["files"][0], results, caller.has_gone)
+            (source,) = request["files"]
+            run = partial(evaluator.run, source, results, caller.has_gone)
+            with_enough_memory(self._shared.context._jvm, run, source)
         return {"files": [results]}
 
     def _results(self, connection: str) -> Path:

@@ -49,6 +49,17 @@ def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
     assert store.list_files() == []
 
 
+def test_links_to_folders_above_are_not_followed_again(tmp_path: Path) -> None:
+    below = tmp_path / "a" / "below"
+    below.mkdir(parents=True)
+    (below / "x.txt").write_text("x")
+    for folder, target in ((tmp_path, tmp_path / "a"), (tmp_path / "a", tmp_path), (below, below), (below, "none")):
+        (folder / f"to-{Path(target).name}").symlink_to(target)
+    (below / "itself").symlink_to("itself")
+    listed = [file.path for file in FolderStore(_location(str(tmp_path))).list_files()]
+    assert sorted(listed) == ["a/below/x.txt", "to-a/below/x.txt"]
+
+
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     store = FolderStore(_location(str(tmp_path)))
     store.write("a.txt", _text(b"old"))

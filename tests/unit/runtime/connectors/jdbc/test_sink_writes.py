@@ -309,6 +309,28 @@ def test_a_bad_record_fails_the_task_unless_errors_are_tolerated(database: TestD
     sink.stop()
 
 
+def test_a_time_beyond_a_day_is_an_error(sqlite_db: TestDatabase) -> None:
+    """24:00, which PostgresCdcSource reads, is not 00:00."""
+    day = 24 * 3600 * 1_000_000
+    value = struct_schema({"t": Schema(Type.INT64, name="io.debezium.time.MicroTime")})
+    sink = SinkRun({**sqlite_db.config, "auto.create": "true"})
+    sink.put(*((None, {"t": micros}) for micros in (0, day - 1, day, -1)), schemas=(None, value))
+    assert sqlite_db.query("SELECT t FROM t ORDER BY t") == [("00:00:00",), ("23:59:59.999999",)]
+    assert [value["t"] for value, _ in sink.context.failed] == [day, -1]
+    sink.stop()
+
+
+def test_a_name_without_quotes_cannot_be_a_statement(sqlite_db: TestDatabase) -> None:
+    config = {**sqlite_db.config, "auto.create": "true", "auto.evolve": "true", "quote.sql.identifiers": "NEVER"}
+    sink = SinkRun({**config, "table.name.format": "t"})
+    sink.put((None, {"id": 1}), schemas=(None, struct_schema({"id": OPTIONAL_STRING_SCHEMA})))
+    hostile = "x TEXT DEFAULT 'a' --"
+    sink.put((None, {hostile: "a"}), schemas=(None, struct_schema({hostile: OPTIONAL_STRING_SCHEMA})))
+    assert [column[1] for column in sqlite_db.query("PRAGMA table_info(t)")] == ["id"]
+    assert [value for value, _ in sink.context.failed] == [{hostile: "a"}]
+    sink.stop()
+
+
 def test_types_in_both_directions(database: TestDatabase) -> None:
     """Tables that the sink creates hold the values exactly."""
     noon = dt.datetime(2024, 2, 29, 12, 0, 0, 123000, tzinfo=dt.UTC)
@@ -333,6 +355,9 @@ def test_types_in_both_directions(database: TestDatabase) -> None:
         "days": (Schema(Type.INT32, name="io.debezium.time.Date"), 19782, dt.date(2024, 2, 29), "2024-02-29"),
         "vd": (Schema(Type.STRUCT, name="io.debezium.data.VariableScaleDecimal"), {"scale": 1, "value": b"\x0f"},
                Decimal("1.5"), 1.5),
+        "wide": (Schema(Type.STRUCT, name="io.debezium.data.VariableScaleDecimal"),
+                 {"scale": 5, "value": (10**35 + 1).to_bytes(15, "big")},
+                 Decimal("1000000000000000000000000000000.00001"), 1e30),
     }  # fmt: skip
     value = struct_schema({name: schema.replace(optional=True) for name, (schema, *_) in fields.items()})
     sink = SinkRun({**database.config, "auto.create": "true"}, tolerates=False)

@@ -169,6 +169,16 @@ def test_a_time_that_python_does_not_have_is_an_error_of_its_row_alone(
     assert [record.value for record in as_text] == [{"odd": value}]
 
 
+def test_a_row_of_sqlite_with_a_text_that_is_not_utf_8_is_errant_alone(sqlite_db: TestDatabase) -> None:
+    sqlite_db.query("CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT)")
+    sqlite_db.query("INSERT INTO t VALUES (1, 'ä'), (2, CAST(x'e441' AS TEXT)), (3, 'c')")
+    config = {"mode": "incrementing", "incrementing.column.name": "id"}
+    first, errant, last = read_once({**sqlite_db.config, **config})
+    assert [first.value, last.value] == [{"id": 1, "name": "ä"}, {"id": 3, "name": "c"}]
+    assert isinstance(errant, ErrantSourceRecord) and errant.source_offset == {"incrementing": 2}
+    assert "is not of type text: 'utf-8' codec can't decode byte 0xe4" in str(errant.error)
+
+
 def test_a_row_with_a_value_of_another_type_is_errant_alone(sqlite_db: TestDatabase) -> None:
     sqlite_db.query("CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, at DATE)")
     sqlite_db.query("INSERT INTO t VALUES (1, 10, NULL), (2, 'many', 'never'), (3, 30, NULL)")

@@ -111,6 +111,24 @@ def test_numbers() -> None:
     assert _value("money", b"-$1,234.50") == Decimal("-1234.50")
 
 
+def test_numbers_with_many_digits_are_exact() -> None:
+    """numeric has up to 131,072 digits; Python's default context rounds to 28."""
+    number = 7**8000  # 6,761 digits, more than int() accepts as text
+    assert _value("numeric", f"{Decimal(number):f}".encode()) == {
+        "scale": 0, "value": number.to_bytes(number.bit_length() // 8 + 1, "big")
+    }  # fmt: skip
+    hundreds = (40 << 16 | (-2 & 0x7FF)) + 4
+    assert int(_value("numeric", b"1" * 40 + b"00", modifier=hundreds)) == int("1" * 40) * 100
+    largest = b"$92,233,720,368,547,758.07"
+    assert str(_value("money", largest, ValueModes(money_digits=18))) == "92233720368547758.070000000000000000"
+    scale_10 = (38 << 16 | 10) + 4
+    kind = PgType(0, "numeric", "b")
+    schema = mapped(kind, scale_10, _DEFAULT)
+    assert schema is not None
+    digits = "1234567890123456789012345678"
+    assert default_of(f"{digits}.5", kind, scale_10, schema) == Decimal(f"{digits}.5000000000")
+
+
 def test_bytes_and_bits() -> None:
     assert _value("bytea", b"\\x00ff10") == b"\x00\xff\x10"
     assert _value("bytea", b"\\x00ff10", ValueModes(binary=Binary.HEX)) == "00ff10"

@@ -33,6 +33,15 @@ def test_new_fields_become_columns_and_types_stay() -> None:
     assert columns.schema.names == ["n", "s"]
 
 
+def test_a_value_that_is_too_long_for_the_name_of_its_folder_is_an_error_of_its_record() -> None:
+    columns = TableColumns(Evolution.ADD, folders=["c", "absent"])
+    longest = {"c": "x" * 253}
+    too_long = ({"c": "x" * 254}, {"c": "\u6771" * 85}, {"c": "x" * 247 + "/[" + "\x01"})
+    assert rows(columns, longest, *too_long, {"c": None}, {"c": ""}) == ([longest, {"c": None}, {"c": ""}], [1, 2, 3])
+    assert rows(columns, {"c": 1}) == ([{"c": "1"}], [])
+    assert rows(TableColumns(Evolution.ADD), too_long[0]) == ([too_long[0]], [])
+
+
 def test_a_record_that_does_not_fit_adds_no_column() -> None:
     columns = TableColumns(Evolution.ADD)
     rows(columns, {"n": 1})

@@ -106,7 +106,7 @@ def test_records_that_are_gone_are_an_error(broker: KafkaBroker, clients: Client
     offsets = TopicOffsets(clients.admin, topic)
     start = offsets.earliest()
     _send(producer, topic, "a", "b", "c")
-    _end(offsets, start, 4)
+    end = _end(offsets, start, 4)
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     admin.delete_records([TopicPartition(topic, 0, 2)])[TopicPartition(topic, 0)].result()
     with pytest.raises(TopicChangedError, match=f"{topic}-0 from offset 0 have been removed"):
@@ -116,6 +116,24 @@ def test_records_that_are_gone_are_an_error(broker: KafkaBroker, clients: Client
     wait_until(lambda: _id(offsets) not in (None, start["id"]), 30, "the new topic")
     with pytest.raises(TopicChangedError, match="deleted and created again"):
         offsets.end(start, None)
+    with pytest.raises(TopicChangedError, match="deleted and created again"):  # a batch that was planned before
+        offsets.ranges(start, end)
+
+
+def test_a_new_partition_is_read_from_its_first_record(
+    broker: KafkaBroker, clients: ClientSettings, producer: Any
+) -> None:
+    topic = broker.create_topic(partitions=1)
+    offsets = TopicOffsets(clients.admin, topic)
+    start = {**offsets.latest(), "offsets": {}}  # as if the partition had been added since
+    _send(producer, topic, "a", "b", "c")
+    end = _end(offsets, start, 4)
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    admin.delete_records([TopicPartition(topic, 0, 2)])[TopicPartition(topic, 0)].result()
+    assert offsets.end(start, None) == end
+    (records,) = offsets.ranges(start, end)
+    with pytest.raises(TopicChangedError, match=f"{topic}-0 from offset 0 have been removed"):
+        _read(clients, records)
 
 
 def test_missing_topics_and_brokers(topic: str, clients: ClientSettings) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
-from runtime.engine.driver.cluster import is_first_run
+from runtime.engine.driver.cluster import FORGOTTEN, ExecutorWatch, is_first_run
 from runtime.engine.driver.executor_profiles import ExecutorProfiles
 from runtime.model.executor_size import ANY_SIZE, ExecutorSize
 
@@ -42,3 +44,44 @@ def test_a_profile_has_the_memory_of_the_slot_besides_that_of_the_executor(
     assert {name: request.amount for name, request in found.executorResources.items()} == {"cores": 2, **executor}
     assert {name: request.amount for name, request in found.taskResources.items()} == {"cpus": 2}
     assert profiles.of(ExecutorSize(512, 2)) is found
+
+
+class _Watch(ExecutorWatch):
+    def _executor_of(self, slot: int) -> str | None:
+        return self._context.executor or None
+
+
+class WatchedApplication:
+    """A SparkContext with what the watch asks for: `executor` runs the tasks of all slots."""
+
+    def __init__(self, master: str) -> None:
+        self.master, self.executor, self.stopped = master, "1", False
+        self.ends = list[str]()
+        self._jsc = SimpleNamespace(sc=lambda: SimpleNamespace(
+            isStopped=lambda: self.stopped, schedulerBackend=lambda: SimpleNamespace(isExecutorActive=bool)
+        ))  # fmt: skip
+        self.watch = _Watch(self, lambda: {0, 1}, lambda report: None, self.ends.append)
+
+    def check(self, times: int) -> list[str]:
+        for _ in range(times):
+            self.watch.check()
+        return self.ends
+
+
+def test_the_end_of_the_application_is_reported() -> None:
+    application = WatchedApplication("yarn")
+    assert application.check(1) == []
+    application.stopped = True
+    assert application.check(1) == ["The cluster has ended Spark's application"]
+
+
+@pytest.mark.parametrize(("master", "had", "ends"), [("spark://m:1", "1", 1), ("spark://m:1", "", 0), ("yarn", "1", 0)])
+def test_an_application_that_has_lost_all_executors_for_long_is_registered_again(
+    master: str, had: str, ends: int
+) -> None:
+    application = WatchedApplication(master)
+    application.executor = had
+    application.check(1)
+    application.executor = ""
+    assert application.check(FORGOTTEN - 1) == []
+    assert len(application.check(1)) == ends

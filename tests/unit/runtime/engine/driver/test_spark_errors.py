@@ -23,6 +23,16 @@ def test_an_error_of_python_is_shown_instead_of_its_traceback() -> None:
         assert described(Exception(text)) == f"{FAILED}TopicChangedError: Topic t1 has been deleted"
     called = f"An error occurred while calling o7.save.\n: Failed: {TRACEBACK}ValueError\n\tat org.apache.spark"
     assert described(Exception(called)) == "Failed: ValueError"
+    worker = f"\n  An exception was thrown from the Python worker:\n{TRACEBACK}{error}"
+    expected = "An exception was thrown from the Python worker: TopicChangedError: Topic t1 has been deleted"
+    assert described(Exception(worker)) == expected
+
+
+def test_a_list_follows_the_line_that_announces_it() -> None:
+    text = "[TOO_MANY] Cannot write to `t`:\nTable columns: `a`.\nData columns: `a`, `b`. SQLSTATE: 21S01"
+    expected = "[TOO_MANY] Cannot write to `t`: Table columns: `a`. Data columns: `a`, `b`. SQLSTATE: 21S01"
+    assert described(Exception(f"{text}\n\tat org.apache.spark")) == expected
+    assert described(Exception(f"{text}\n== SQL ==\nSELECT 1")) == expected
 
 
 @pytest.mark.parametrize(

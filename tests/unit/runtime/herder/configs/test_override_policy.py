@@ -1,9 +1,10 @@
-"""The policy for client overrides is asked again when tasks start: the worker's file may have changed."""
+"""The policies for client overrides; they are asked again when tasks start: the worker's file may have changed."""
 
 from __future__ import annotations
 
 import pytest
 
+from runtime.herder.configs.override_policy import OverridePolicy
 from runtime.model.states import State
 from tests.support.herder.herder_rig import HerderRig
 
@@ -18,3 +19,10 @@ async def test_a_task_starts_only_with_overrides_that_the_policy_allows(policy: 
         state is State.FAILED
     )
     await rig.close()
+
+
+def test_the_policy_allowlist_allows_the_settings_of_its_list() -> None:
+    listed = {"connector.client.config.override.allowlist": "linger.ms, acks"}
+    policy = OverridePolicy.of({"connector.client.config.override.policy": "Allowlist", **listed})
+    assert (policy.refusal("linger.ms"), policy.refusal("acks")) == (None, None)
+    assert policy.refusal("retries") is not None

@@ -13,7 +13,7 @@ from runtime.herder.errors import Conflict
 from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.stored_offsets import StoredOffsets
-from runtime.kafka.errors import BrokerUnavailable, GroupError
+from runtime.kafka.errors import BrokerUnavailable, GroupError, StorageTopicError
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.documents import PIECE_SIZE, Documents
@@ -59,6 +59,14 @@ def _intent(name: str, position: int) -> PlannedChange:
 @pytest.fixture
 def rig() -> Rig:
     return Rig()
+
+
+async def test_offsets_of_a_deleted_topic_are_shown_as_far_as_they_were_read(rig: Rig) -> None:
+    await rig.patch("a", 7)
+    rig.offset_log.lost = "topic offsets was deleted"
+    assert await rig.stored_offsets.shown("a", None) == [({"filename": "f"}, {"position": 7})]
+    with pytest.raises(StorageTopicError, match="was deleted"):
+        await rig.stored_offsets.read("a", None)
 
 
 async def test_a_change_in_progress_when_finishing_begins_does_not_overwrite_later_changes(rig: Rig) -> None:

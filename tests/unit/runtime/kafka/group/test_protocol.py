@@ -83,7 +83,7 @@ def test_metadata_equals_that_of_java(name: str, metadata: WorkerMetadata) -> No
 
 
 def test_the_trailer_follows_the_bytes_that_java_reads() -> None:
-    details = Details("0.1.0", 2, {"c": {"0": 0.75}}, True, {"pid": 7, "machine": "m"})
+    details = Details("0.1.0", 2, {"c": {"0": 0.75}}, True, {"pid": 7, "machine": "m"}, topics={"a": "b"})
     data = encode_metadata(WorkerMetadata(URL, 17, WHOLE, details))
     assert data.startswith(bytes.fromhex(JAVA["metadata-v2"]))
     assert decode_metadata(data).details == details

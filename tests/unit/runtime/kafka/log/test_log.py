@@ -278,6 +278,9 @@ async def test_a_deleted_topic_is_detected_and_changes_are_refused(
     assert f"storage topic {topic} " in worker.logs.error
     with pytest.raises(StorageTopicError, match="changes are refused"):
         await worker.config.write_all([(b"k", b"v2")])
+    with pytest.raises(StorageTopicError, match="changes are refused"):
+        await worker.config.read_to_end()
+    await worker.offset.read_to_end()
 
 
 async def test_a_record_in_another_topic_of_the_same_name_does_not_count_as_written(

@@ -74,7 +74,7 @@ def test_the_thread_does_not_end_while_its_clients_cannot_be_created(
     step: str, error: Exception, trouble: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls, broker, failed = list[str](), list[str](), list[Exception]()
-    events = ReaderEvents(lambda read: None, calls.append, failed.append, broker.append, lambda topic: None)
+    events = ReaderEvents(lambda read: None, calls.append, failed.append, broker.append, lambda topic, reason: None)
     one = Reader(LogClients.alike({"bootstrap.servers": "x"}), [], events)
     monkeypatch.setattr(reader, "_RETRY_DELAY", 0.0)
     monkeypatch.setattr(one, "_prepare", lambda: "loaded")

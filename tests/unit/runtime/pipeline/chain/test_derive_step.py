@@ -13,7 +13,8 @@ from runtime.api.data.record import SinkRecord, SourceRecord
 from runtime.api.data.schema import STRING_SCHEMA
 from runtime.api.errors import ConnectError, RetriableError
 from runtime.pipeline.chain.chain import Chain
-from runtime.pipeline.chain.step import ChainStep
+from runtime.pipeline.chain.derive_step import derive_step
+from runtime.pipeline.chain.step import ChainResult, ChainStep
 from runtime.pipeline.sink.sink_batches import in_order
 from runtime.pipeline.task.failure import Failure
 from tests.support.tasks.python_messages import Message
@@ -110,6 +111,21 @@ def test_without_tolerance_the_first_record_at_fault_ends_the_batch() -> None:
     result = chain.run(records)
     assert facts(result.records) == [("a", 0), ("b", 1), ("b", 1)]
     assert result.failed is records[2] and isinstance(result.error, ConnectError)
+
+
+def test_records_behind_one_that_a_retry_has_saved_are_transformed_too() -> None:
+    repeat = Repeat()
+    repeat.error = RetriableError("away")
+
+    def retry(record: Any, error: Exception) -> Any:
+        assert error is repeat.error
+        repeat.error = None
+        return repeat.apply(record)
+
+    result = ChainResult(list(source_batch(["1:a", "2:b", "0:c", "1:d"]).records))
+    derive_step(ChainStep(repeat), repeat, tolerance())(result, retry)
+    assert result.error is None
+    assert [record.value for record in result.records] == ["a", "b", "b", "d"]
 
 
 def test_an_error_of_the_batch_is_not_tolerated() -> None:

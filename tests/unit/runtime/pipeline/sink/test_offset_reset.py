@@ -13,9 +13,11 @@ from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, 
 from confluent_kafka.admin import AdminClient
 
 from runtime.api.data.record import TopicPartition as RecordPartition
+from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.offset_reset import offset_reset
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.sink.starting_offsets import Reset, starting_offsets
+from runtime.pipeline.sink.topic_lists import TopicIds
 from runtime.pipeline.task.control import TaskControl
 from runtime.pipeline.topic_ids import slot_topic_ids
 from tests.support.broker import KafkaBroker
@@ -89,7 +91,8 @@ def test_many_partitions_without_offsets_are_asked_for_together(broker: KafkaBro
     consumer = _Counting(settings)
     reset = Reset.of(offset_reset("", policy))
     assigned = [TopicPartition(topic, partition) for partition in range(52)]
-    resolved = starting_offsets(consumer, assigned, reset, TaskControl(False, lambda: None), settings)
+    control, ids = TaskControl(False, lambda: None), TopicIds(lambda topics: {})
+    resolved = starting_offsets(consumer, assigned, reset, control, settings, ids)
     missing = OFFSET_BEGINNING if policy == "earliest" else OFFSET_END
     assert [p.offset for p in resolved] == [*[first] * 50, missing, missing]
     assert consumer.requests == 1
@@ -193,6 +196,41 @@ def test_a_task_that_stops_does_not_commit_for_a_topic_that_was_created_again(
     again = RunningTask(replace(spec, epoch=2))
     wait_until(lambda: {"3", "4", "5"} <= set(out.read_text().split()))
     again.stop()
+
+
+def test_a_position_of_a_deleted_topic_that_a_killed_task_has_committed_is_not_used(
+    broker: KafkaBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was killed before its next check of the topic's id."""
+    topic, out = broker.create_topic(), tmp_path / "out"
+    _write(broker, topic, "1", "2")
+    spec = _sink(broker, out, topic, "earliest")
+    with monkeypatch.context() as killed:
+        killed.setattr("runtime.pipeline.sink.subscription._IDS_INTERVAL", 3600)
+        killed.setattr("runtime.pipeline.sink.assignment._IDS_INTERVAL", 3600)
+        task = RunningTask(spec)
+        wait_until(lambda: _committed(spec, topic) == 2)
+        before = _id(broker, topic)
+        broker.delete_topics(topic)
+        wait_until(lambda: _is_created_again(broker, topic, before))
+        _write(broker, topic, "3", "4", "5")
+        wait_until(lambda: _committed(spec, topic) == 3)
+        killed.setattr(slot_topic_ids, "ids", lambda settings, topics: None)
+        task.stop()
+    assert out.read_text().split() == ["1", "2", "5"]
+    again = RunningTask(replace(spec, epoch=2))
+    wait_until(lambda: {"3", "4", "5"} <= set(out.read_text().split()))
+    again.stop()
+    assert _committed(spec, topic) == 3
+    _reads(out, "1", "2", "5", "3", "4", "5")
+    RunningTask(replace(spec, epoch=3)).stop()
+    _reads(out, "1", "2", "5", "3", "4", "5")
+
+
+def _committed(spec: TaskSpec, topic: str) -> int:
+    with open_clients.consumer(spec.consumer) as consumer, suppress(KafkaException):  # the coordinator may still load
+        return int(consumer.committed([TopicPartition(topic, 0)], allowed(20))[0].offset)
+    return -1
 
 
 def _is_created_again(broker: KafkaBroker, topic: str, before: str | None) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pytest
 
 from runtime.model.task_errors import TaskLostError
-from runtime.pipeline.sink.topic_lists import TopicIds
+from runtime.pipeline.sink.topic_lists import TopicIds, without_note
 from runtime.pipeline.topic_ids import identity, slot_topic_ids
 from tests.support.broker import KafkaBroker
 
@@ -48,6 +48,29 @@ def test_nothing_is_committed_while_the_id_is_not_known() -> None:
     assert not ids.may_commit(["a"])
     cluster.ids["a"] = "1"
     assert ids.may_commit(["a"])
+
+
+@pytest.mark.parametrize(
+    ("committed_for", "now", "deleted"),
+    [
+        ("one/a", "one/b", True),
+        ("one/a", "one/a", False),
+        ("one/a", "other/b", False),  # copied to another cluster with its metadata
+        ("one/a", None, False),  # the brokers do not respond
+        ("one/AAAAAAAAAAAAAAAAAAAAAA", "one/b", False),  # brokers were upgraded to 2.8
+    ],
+)
+def test_a_commit_notes_the_topic_that_it_is_for(committed_for: str, now: str | None, deleted: bool) -> None:
+    ids, later = TopicIds(lambda topics: {"t": committed_for}), TopicIds(lambda topics: {"t": now} if now else {})
+    ids.assigned(["t"])
+    later.assigned(["t"])
+    note = ids.note("t")
+    assert later.is_of_deleted("t", note) is deleted
+    assert without_note(note) == ""
+    assert not later.is_of_deleted("t", "of the task")
+    assert without_note("of the task") == "of the task"
+    if now is None:
+        assert later.changed({"t": "one/b"}) == {"t"}, "the next check notices it"
 
 
 def test_requests_for_ids_authenticate_as_the_consumer() -> None:

@@ -7,13 +7,17 @@ from pathlib import Path
 import orjson
 import pytest
 
+from runtime.api.data.record import ErrantSourceRecord
+from runtime.api.errors import DataError
 from runtime.model.states import State
 from runtime.model.task_spec import ConverterSpec, TaskSpec
+from runtime.pipeline.source.errant import fail_errant
 from tests.support.broker import KafkaBroker
 from tests.support.kafka.committed import committed, committed_offsets, values
 from tests.support.kafka.topics import count
 from tests.support.tasks.pipeline import exactly_once, messages, source_task
 from tests.support.tasks.slot_host import RunningTask
+from tests.support.tasks.transforms import tolerance
 from tests.support.waiting import wait_until
 
 DEAD = [b'{"n": ', b"not JSON", b"\xff"]
@@ -21,13 +25,13 @@ LINES = b'{"n": 0}\n%b\n{"n": 2}\n%b\n%b\n{"n": 5}\n' % tuple(DEAD)
 GOOD = [b'{"n":0}', b'{"n":2}', b'{"n":5}']
 
 
-def _spec(broker: KafkaBroker, folder: Path, delivery: str, tolerance: str) -> TaskSpec:
+def _spec(broker: KafkaBroker, folder: Path, delivery: str, tolerated: str) -> TaskSpec:
     topic, dead = broker.create_topic(), broker.create_topic()
     spec = source_task(
         broker,
         "runtime.connectors.files.source.task:FilesSourceTask",
         {
-            "topic": topic, "url": str(folder), "errors.tolerance": tolerance,
+            "topic": topic, "url": str(folder), "errors.tolerance": tolerated,
             "errors.deadletterqueue.topic.name": dead,
         },
         key_converter=ConverterSpec("org.apache.kafka.connect.storage.StringConverter"),
@@ -62,6 +66,15 @@ def test_rows_that_are_skipped_are_dead_letters_and_their_offsets_are_committed(
     assert [offset.offset["row"] for offset in committed_offsets(broker, spec)] == [6]
     assert task.runner.errors is not None
     assert (task.runner.errors.skipped, task.runner.errors.dead_letters) == (3, 3)
+
+
+def test_a_place_that_orjson_does_not_support_is_told_too() -> None:
+    record = ErrantSourceRecord({"id": 1 << 70}, {"name": "\udc80"}, DataError("odd"), b"raw", "dead")
+    batch, skipped = fail_errant([record], "plugin", tolerance(tolerate_all=True))
+    headers = dict(batch.runs[0].messages[0]["headers"])
+    assert (skipped, batch.error) == (1, None)
+    assert headers["headrace.source.partition"] == b'{"id":1180591620717411303424}'
+    assert headers["headrace.source.offset"] == b'{"name":"\\udc80"}'
 
 
 @pytest.mark.parametrize("delivery", ["at least once", "exactly once"])

@@ -66,9 +66,8 @@ async def test_notices_and_progress_are_collected_while_a_client_follows() -> No
         for worker, (_, routes) in zip(workers, made, strict=True):
             await worker.serve(routes)
         logs[1].notice("WARN", "before anyone listens")
-        with made[0][0].followed(), made[1][0].followed():
+        async with made[0][0].followed(), made[1][0].followed():
             async with asyncio.timeout(30):
-                await progress[0].published.wait()
                 assert progress[0].elsewhere == {workers[1].id: {"a": IDLE}}
                 logs[1].notice("WARN", "stuck")
                 found = [e async for e in _first(logs[0])]
@@ -88,12 +87,36 @@ async def test_a_malformed_answer_does_not_end_the_collection() -> None:
             return json_response(next(answers, {"last": "x", "notices": [], "progress": {"a": IDLE}}))
 
         await workers[1].serve([Route("/events/own", Resource(get=own))])
-        with events.followed():
+        async with events.followed():
             async with asyncio.timeout(30):
                 while not progress.elsewhere:
                     await progress.published.wait()
                     progress.published.clear()
                 assert progress.elsewhere == {workers[1].id: {"a": IDLE}}
+
+
+async def test_a_worker_that_does_not_answer_keeps_its_progress_until_it_leaves() -> None:
+    """Otherwise its records would count as written anew when it answers again."""
+    async with worker_group(2) as workers:
+        progress, is_well, asked = Progress({}), True, list[str]()
+        events, _ = events_of(workers[0], EventLog(), progress)
+
+        async def own(r: Request) -> Response:
+            asked.append(parameter(r, "after") or "")
+            if not is_well:
+                return Response(status_code=503)
+            return json_response({"last": f"x.{len(asked)}", "notices": [], "progress": {"a": IDLE}})
+
+        await workers[1].serve([Route("/events/own", Resource(get=own))])
+        await events._collect()
+        is_well = False
+        await events._collect()
+        assert progress.elsewhere == {workers[1].id: {"a": IDLE}}
+        is_well = True
+        await events._collect()
+        assert asked == ["", "x.1", "x.1"], "no notice is lost"
+        events._take({})
+        assert progress.elsewhere == {}
 
 
 async def _first(log: EventLog) -> Any:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from tests.unit.tui.screens.builders import connector
+from tui.errors import Unreachable
 from tui.model import Connector
 from tui.screens.operations.actions import ACTIONS, ConnectorAction
 from tui.screens.operations.bulk import MAX_REQUESTS, BulkOperation, chosen
@@ -50,6 +53,28 @@ async def test_requests_that_were_sent_do_not_wait_and_cannot_be_cancelled() -> 
     assert bulk.summary() == "stop 6 connectors: 2 failed, 4 observed"
     assert [operation.last for operation in operations.log[MAX_REQUESTS:]] == ["not sent: cancelled"] * 2
     assert bulk.retryable == 2 and bulk.waiting == 0
+
+
+@pytest.mark.parametrize(("sent", "last"), [(True, "gone"), (False, "not sent: the cluster does not respond")])
+async def test_a_worker_that_ends_during_a_request_does_not_end_the_others(sent: bool, last: str) -> None:
+    connectors = [connector(f"c{number}") for number in range(MAX_REQUESTS + 1)]
+    operations, error = Operations(lambda operation: None), Unreachable("gone")
+    error.sent = sent
+
+    async def act(action: ConnectorAction, target: Connector) -> Operation:
+        operation = operations.begin(action.name, target.name, doing=action.doing)
+        operations.failed(operation, "gone", error)
+        return operation
+
+    def not_sent(action: ConnectorAction, target: Connector, why: str) -> Operation:
+        operation = operations.begin(action.name, target.name, doing=action.doing)
+        operations.failed(operation, why)
+        return operation
+
+    by_name = {target.name: target for target in connectors}
+    targets = chosen(ACTIONS["stop"], connectors, operations.pending)
+    await BulkOperation(ACTIONS["stop"], targets, act, not_sent, by_name.get, lambda: None).run()
+    assert targets[-1].message == last
 
 
 async def test_a_connector_that_was_created_again_after_the_question_is_left_out() -> None:

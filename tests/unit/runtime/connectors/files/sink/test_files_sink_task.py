@@ -7,6 +7,7 @@ import gzip
 import tempfile
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -176,6 +177,38 @@ def test_folders_of_fields_and_time(tmp_path: Path) -> None:
     }
 
 
+def test_numbers_of_folders_do_not_depend_on_those_beside_them(tmp_path: Path) -> None:
+    sink = SinkDriver(tmp_path, {**JSON, "flush.size": "4", "partition.field.name": "n"})
+    sink.put(records([{"n": 0.0}, {"n": -0.0}, {"n": 0}, {"n": False}]))
+    sink.commit_until(4)
+    sink.stop()
+    assert [path.partition("/")[0] for path in files(tmp_path)] == ["n=-0.0", "n=0", "n=0.0", "n=false"]
+
+
+def test_records_whose_folder_cannot_exist_are_reported_alone(tmp_path: Path) -> None:
+    config = {"flush.size": "4", "partition.field.name": "c", "path.format": "yyyy", "timestamp.field": "t", **JSON}
+    infinite, before, nanoseconds = "9999-12-31T23:59:59Z", -1, 1_700_000_000_000_000_000
+    too_early = "0001-01-01T00:00:00+14:00"
+    rows: list[Any] = [
+        {"c": "a", "t": infinite}, {"c": "x" * 254, "t": 0}, {"c": "\u6771" * 29, "t": 0}, {"c": "a", "t": nanoseconds},
+        {"c": "x" * 253, "t": before}, {"c": "b", "t": "0001-01-01T00:00:00Z"}, {"c": "b", "t": 0},
+        {"c": "b", "t": too_early},
+    ]  # fmt: skip
+    letters = DeadLetterList()
+    sink = SinkDriver(tmp_path, {**config, "timezone": "Asia/Tokyo"}, letters)
+    sink.put(records(rows))
+    sink.commit_until(8)
+    sink.stop()
+    assert files(tmp_path) == {
+        f"c=a/9999/{name(0)}": [rows[0]],
+        f"c={'x' * 253}/1970/{name(4)}": [rows[4]],
+        f"c=b/0001/{name(5)}": [rows[5]],
+        f"c=b/1970/{name(6)}": [rows[6]],
+    }
+    assert [record.kafka_offset for record, _ in letters.reported] == [1, 2, 3, 7]
+    assert "The folder for field c needs a name of 263 bytes, more than 255" in str(letters.reported[1][1])
+
+
 LOGICAL = struct_schema(
     {
         "price": decimal_schema(2),
@@ -291,6 +324,20 @@ def test_a_record_that_cannot_be_stored_is_reported(tmp_path: Path) -> None:
     assert [record.kafka_offset for record, _ in letters.reported] == [1, 2]
     assert "orders-0 at offset 1" in str(letters.reported[0][1])
     assert files(tmp_path)[name(0, ".parquet")] == [{"a": 1}, {"a": 2}, {"a": 3}, {"a": 4}]
+
+
+def test_a_name_that_avro_does_not_have_is_the_fault_of_its_record(tmp_path: Path) -> None:
+    import fastavro
+
+    letters = DeadLetterList()
+    sink = SinkDriver(tmp_path, {"flush.size": "2", "format": "avro"}, letters)
+    same: dict[str, Any] = {"a": {"b": {"x": 1}}, "a_b": {"y": 1}}
+    sink.put(records([{"a b": 1}, same, same]))
+    sink.commit_until(3)
+    sink.stop()
+    assert [record.kafka_offset for record, _ in letters.reported] == [0]
+    with next(tmp_path.rglob("*.avro")).open("rb") as file:
+        assert list(fastavro.reader(file)) == [same, same]
 
 
 def test_a_record_that_cannot_be_stored_fails_the_task_without_a_reporter(tmp_path: Path) -> None:
@@ -421,3 +468,17 @@ def test_routed_topics_have_folders_of_their_own_and_keep_the_name_of_their_orig
         f"a/{name(0)}",
         f"b/{name(1)}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("topic", "folder"), [("..", "%2E%2E"), ("../../x", "..%2F..%2Fx"), ("/x", "%2Fx"), ("a.b-c_D", "a.b-c_D")]
+)
+def test_no_topic_leads_out_of_the_folder(tmp_path: Path, topic: str, folder: str) -> None:
+    """A transformation may take the topic from a field."""
+    (record,) = records([{"n": 0}])
+    record.topic, record.source = topic, SimpleNamespace(topic=lambda: "orders", partition=lambda: 0, offset=lambda: 0)
+    sink = SinkDriver(tmp_path / "files", {**JSON, "flush.size": "1"})
+    sink.task.put([record])
+    sink.task.stop()
+    (file,) = tmp_path.rglob("*.json")
+    assert file.parent == tmp_path / "files" / folder

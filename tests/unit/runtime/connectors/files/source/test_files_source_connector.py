@@ -18,6 +18,7 @@ def test_valid_offsets_are_accepted() -> None:
     offsets: list[Any] = [
         (FILE, {"row": 0}),
         (FILE, {"row": 3, "size": 9, "modified": 5, "done": True}),
+        (FILE, {"row": 3, "modified": -2_000}),  # before 1970
         (FILE, {"row": 3, "position": 9, "check": "4-0a", "block_row": 0, "block": 0}),
         (FILE, None),
         ({"filename": "of an earlier connector"}, None),

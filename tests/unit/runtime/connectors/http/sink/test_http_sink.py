@@ -209,6 +209,36 @@ def test_refused_credentials_fail_the_task_instead_of_sending_everything_to_dead
         assert letters.reported == []
 
 
+@pytest.mark.parametrize("status", [400, 401, 403])
+def test_a_refused_token_request_fails_the_task_too(status: int) -> None:
+    """RFC 6749, section 5.2: the response to wrong credentials is 400 or 401."""
+    letters = DeadLetterList()
+    refused: Answer = (status, {}, '{"error":"invalid_client"}')
+    with http_server(lambda request: refused if request.path == "/token" else OK) as server:
+        oauth2 = {
+            "http.auth.type": "oauth2", "http.oauth2.token.url": f"{server.url}/token",
+            "http.oauth2.client.id": "me", "http.oauth2.client.secret": "wrong",
+        }  # fmt: skip
+        with sink(f"{server.url}/in", letters, **oauth2) as task:
+            task.put(records({"n": 1}, {"n": 2}))
+            assert "The token request to" in str(failure(task))
+            assert (committed(task, 2), letters.reported) == (0, [])
+
+
+@pytest.mark.parametrize("key", ["\ud83d", "x" * 70_000, ".", ".."], ids=["surrogate", "long", "folder", "parent"])
+def test_a_key_that_a_url_cannot_have_is_the_fault_of_its_record(key: str) -> None:
+    """HTTP clients and servers take `/items/..` for `/`."""
+    letters = DeadLetterList()
+    with (
+        http_server(ok) as server,
+        sink(f"{server.url}/items/${{key}}", letters, http_body_format="single") as task,
+    ):
+        task.put([SinkRecord("t", 0, None, key, None, "a", 0), *records("b", first=1)])
+        delivered(task, 2)
+        assert [request.path for request in server.received] == ["/items/k1"]
+        assert [record.key for record, _ in letters.reported] == [key]
+
+
 def test_partitions_are_concurrent_and_each_is_in_order() -> None:
     lock, active, most = threading.Lock(), 0, 0
     seen: dict[str, list[int]] = {}

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from runtime.api.connector import ExactlyOnceSupport
+from runtime.api.data.record import ErrantSourceRecord
 from runtime.api.errors import ConfigError, ConnectError
 from runtime.connectors.http.source.connector import HttpSourceConnector
 from tests.support.servers.http_endpoint import Answer, Received, http_server
@@ -280,6 +281,23 @@ def test_whole_numbers_are_exact_whatever_their_size() -> None:
         records = take(task, 2)[:2]
     assert ids(records) == [2**64 + 1, 2**64 + 2]
     assert [record.key for record in records] == ["18446744073709551617", "18446744073709551618"]
+
+
+def test_a_record_whose_key_is_an_object_is_errant_alone() -> None:
+    config = {"http.key.pointer": "/id"}
+    answer: Answer = (200, {}, [{"id": 1}, {"id": {"n": 2}}, {"id": 3}])
+    with http_server(lambda request: answer) as server, source(server.url, **config) as task:
+        first, errant, last = take(task, 3)[:3]
+    assert (first.key, last.key) == ("1", "3")
+    assert isinstance(errant, ErrantSourceRecord) and errant.source_offset == {"records": 2}
+    assert (str(errant.error)[:42], errant.value) == ("http.key.pointer does not point to a text ", b'{"id":{"n":2}}')
+
+
+def test_a_text_with_half_an_emoji_is_read_as_it_is() -> None:
+    """As of an API that cuts texts after a number of UTF-16 units. orjson refuses it."""
+    body = b'[{"text": "\\ud83d"}, {"text": "\\ud83d\\ude00"}]'
+    with http_server(lambda request: (200, {}, body)) as server, source(server.url) as task:
+        assert [record.value["text"] for record in take(task, 2)[:2]] == ["\ud83d", "\U0001f600"]
 
 
 def test_a_response_that_is_cut_off_is_requested_again() -> None:
