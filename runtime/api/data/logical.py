@@ -31,6 +31,7 @@ _DAY_MS = 86_400_000
 _MS = dt.timedelta(milliseconds=1)
 EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Computes without rounding."""
+_MOST_ZEROS = 1000
 _SCALE = re.compile(r"[+-]?\d{1,19}\Z")
 
 
@@ -78,6 +79,12 @@ def decimal_from_bytes(schema: Schema, data: bytes) -> Decimal:
 def decimal_of(unscaled: int, scale: int) -> Decimal:
     """unscaled × 10^-scale, with exactly this scale."""
     return Decimal(unscaled).scaleb(-scale, EXACT)
+
+
+def decimal_text(value: Any) -> str:
+    """The digits of a decimal, with an exponent only in place of more than a thousand zeros: a scale has up to 31 bits,
+    and so many zeros would fill the memory. The text of any other value."""
+    return format(value, "f") if isinstance(value, Decimal) and abs(value.adjusted()) <= _MOST_ZEROS else str(value)
 
 
 def to_plain(schema: Schema, value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from runtime.api.data.logical import decimal_text
 from runtime.api.errors import ConfigError, DataError
 
 _OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z
@@ -27,7 +28,7 @@ def json_bytes(value: Any) -> bytes:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Decimal):
-        return orjson.Fragment(format(value, "f"))
+        return orjson.Fragment(decimal_text(value))
     if isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(value).decode()
     raise TypeError(f"{type(value).__name__} is not supported")

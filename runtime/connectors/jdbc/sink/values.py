@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP, decimal_of
+from runtime.api.data.logical import DATE, DECIMAL, TIME, TIMESTAMP, decimal_of, decimal_text
 from runtime.api.data.schema import Schema, Type
 from runtime.connectors.jdbc.types import INTEGERS, MICRO_TIMESTAMP_NAME, NANO_TIMESTAMP_NAME, DatabaseType, Kind
 
@@ -112,7 +112,7 @@ def _for_column(schema: Schema | None, target: DatabaseType, style: ParameterSty
     if is_date(schema):
         return _iso if style.naive_text or kind is Kind.TEXT else None
     if is_decimal(schema):
-        return _decimal_text if style.naive_text or kind is Kind.TEXT else None
+        return decimal_text if style.naive_text or kind is Kind.TEXT else None
     if schema is None:
         return _without_schema(target, style)
     if schema.type is Type.BOOLEAN:
@@ -189,10 +189,6 @@ def _aware(value: dt.datetime) -> dt.datetime:
 
 def _iso(value: dt.date | dt.time) -> str:
     return value.isoformat()
-
-
-def _decimal_text(value: Any) -> str:
-    return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
 def json_text(value: Any) -> str:

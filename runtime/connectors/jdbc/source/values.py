@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from runtime.api.data.logical import DATE_SCHEMA, EXACT, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema
+from runtime.api.data.logical import DATE_SCHEMA, EXACT, TIME_SCHEMA, TIMESTAMP_SCHEMA, decimal_schema, decimal_text
 from runtime.api.data.schema import Schema, Type
 from runtime.connectors.jdbc.modes import Granularity, NumericMapping, ZeroDates
 from runtime.connectors.jdbc.source.odd_times import present_time
@@ -156,7 +156,7 @@ def _decimal(database_type: DatabaseType, mapping: ValueMapping) -> tuple[Schema
     precision, scale, numeric = database_type.precision, database_type.scale, mapping.numeric
     fitting = numeric in (NumericMapping.BEST_FIT, NumericMapping.BEST_FIT_EAGER_DOUBLE)
     if precision is None and scale is None:
-        return (Schema(Type.FLOAT64), float) if fitting else (Schema(Type.STRING), _decimal_text)
+        return (Schema(Type.FLOAT64), float) if fitting else (Schema(Type.STRING), decimal_text)
     scale = scale or 0
     small = precision is not None and precision < 19
     if numeric is not NumericMapping.NONE and scale == 0 and small:
@@ -178,10 +178,6 @@ def _integer(precision: int) -> Type:
     if precision < 5:
         return Type.INT16
     return Type.INT32 if precision < 10 else Type.INT64
-
-
-def _decimal_text(value: Any) -> str:
-    return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
 def _finite(number: Decimal) -> Decimal:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from runtime.api.data.logical import decimal_from_bytes, decimal_schema, decimal_to_bytes
+from runtime.api.data.logical import decimal_from_bytes, decimal_schema, decimal_text, decimal_to_bytes
 from runtime.api.errors import DataError
 
 
@@ -18,3 +18,12 @@ def test_decimals(text: str) -> None:
     assert len(data) == (int(Decimal(text).scaleb(2)) ** 2).bit_length() // 16 + 1 or len(data) <= 10
     with pytest.raises(DataError, match="mismatching scale"):
         decimal_to_bytes(schema, Decimal("1.5"))
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [("1E+3", "1000"), ("-1.50E-7", "-0.000000150"), ("1E-2147483647", "1E-2147483647"), ("7E+99999", "7E+99999"),
+     ("1" * 2000 + ".5", "1" * 2000 + ".5"), ("NaN", "NaN")],
+)  # fmt: skip
+def test_texts_of_decimals_do_not_fill_the_memory(number: str, text: str) -> None:
+    assert decimal_text(Decimal(number)) == text
