@@ -22,6 +22,11 @@ REMAINS_DELAY = 5.0
 """Seconds after a rebalance or a late report, after which the statuses of deleted connectors are removed. Workers that
 still stop such a connector, or had already handed it over, have reported by then."""
 
+_OTHER_GROUP = (
+    "Connector %s runs on this worker, and also on %s, which is not in this group: each group.id needs its own "
+    "config.storage.topic, offset.storage.topic and status.storage.topic"
+)
+
 
 class GroupDuties:
     """A GroupListener. Event loop only. Duties of the leader begin when the stores have been read (start())."""
@@ -34,6 +39,7 @@ class GroupDuties:
         self._connectors, self._statuses, self._board, self._changes = connectors, statuses, board, changes
         self._loads, self._read_stores, self._remains_delay = loads, read_stores, remains_delay
         self._leads = self._started = False
+        self._others: set[str] = set()  # workers of other groups
         self._on_refused: Callable[[str], None] = _log.error
         self._beginning: asyncio.Task[None] | None = None
         self._cleaning: asyncio.Task[None] | None = None
@@ -87,10 +93,18 @@ class GroupDuties:
 
     def _changed_elsewhere(self, name: str, removed: bool) -> None:
         self._connectors.report_again(name)
+        self._warn_of_groups(name)
         is_gone = removed and self._statuses.connector_status(name) is None  # otherwise it has been reported again
         self._board.changed_elsewhere(name, is_gone)
         if self._leads and not self._connectors.is_stored(name):
             self._clean()
+
+    def _warn_of_groups(self, name: str) -> None:
+        """Two groups with the same storage topics run each connector twice."""
+        other = self._connectors.runs_in_another_group(name)
+        if other and other not in self._others:
+            self._others.add(other)
+            _log.error(_OTHER_GROUP, name, other)
 
     def _begin(self) -> asyncio.Task[None]:
         self._beginning = asyncio.create_task(self._lead(), name="lead")
