@@ -27,6 +27,11 @@ still stop such a connector, or had already handed it over, have reported by the
 SWEEP_INTERVAL = 300.0
 """Seconds after which a leader removes the task configs of connectors that were deleted meanwhile."""
 
+_OTHER_GROUP = (
+    "Connector %s runs on this worker, and also on %s, which is not in this group: each group.id needs its own "
+    "config.storage.topic, offset.storage.topic and status.storage.topic"
+)
+
 
 class GroupDuties:
     """A GroupListener. Event loop only. Duties of the leader begin when the stores have been read (start())."""
@@ -41,6 +46,7 @@ class GroupDuties:
         self._loads, self._read_stores = loads, read_stores
         self._remains_delay, self._sweep_interval = remains_delay, sweep_interval
         self._leads = self._started = False
+        self._others: set[str] = set()  # workers of other groups
         self._on_refused: Callable[[str], None] = _log.error
         self._beginning: asyncio.Task[None] | None = None
         self._cleaning: asyncio.Task[None] | None = None
@@ -100,10 +106,18 @@ class GroupDuties:
 
     def _changed_elsewhere(self, name: str, removed: bool) -> None:
         self._connectors.report_again(name)
+        self._warn_of_groups(name)
         is_gone = removed and self._statuses.connector_status(name) is None  # otherwise it has been reported again
         self._board.changed_elsewhere(name, is_gone)
         if self._leads and not self._connectors.is_stored(name):
             self._clean()
+
+    def _warn_of_groups(self, name: str) -> None:
+        """Two groups with the same storage topics run each connector twice."""
+        other = self._connectors.runs_in_another_group(name)
+        if other and other not in self._others:
+            self._others.add(other)
+            _log.error(_OTHER_GROUP, name, other)
 
     def _begin(self) -> asyncio.Task[None]:
         self._beginning = asyncio.create_task(self._lead(), name="lead")

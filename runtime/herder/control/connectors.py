@@ -239,6 +239,13 @@ class Connectors:
         self._board.report_again(name, lambda unit: unit in units and self._group.owns(name, unit))
         self._remove_ghosts(name)
 
+    def runs_in_another_group(self, name: str) -> str:
+        """The worker outside this group that reports a connector of this worker as RUNNING; empty without one."""
+        status = self._statuses.connector_status(name)
+        if status is None or status.state is not State.RUNNING or not self._group.owns(name):
+            return ""
+        return status.worker_id if self._group.is_outside(status.worker_id, status.generation) else ""
+
     def remove_ghosts(self) -> None:
         """Remove the statuses of tasks that do not exist any more. Until the members of the group are read, an earlier
         owner still seems to run such a task, and to remove its status itself."""

@@ -31,6 +31,10 @@ class OwnedUnits(Protocol):
     def runs_elsewhere(self, worker_id: str, connector: str, task: int) -> bool:
         """Whether this is another worker in the group that has this task, or must still stop it."""
 
+    def is_outside(self, worker_id: str, generation: int) -> bool:
+        """Whether a worker that has reported in this generation is in another group: a worker that has left this one
+        reports in an earlier generation."""
+
     def owned_by_apache(self) -> Sequence[str]:
         """The connectors of Apache's workers, which leave it to the leader to remove statuses of tasks."""
 

@@ -165,6 +165,9 @@ class SoleWorker:
     def runs_elsewhere(self, worker_id: str, connector: str, task: int) -> bool:
         return False
 
+    def is_outside(self, worker_id: str, generation: int) -> bool:
+        return worker_id != self.worker_id
+
     def owned_by_apache(self) -> Sequence[str]:
         return ()
 

@@ -169,6 +169,10 @@ class WorkerGroup:
         others = (w for w in self._snapshot.workers if w.worker_id == worker_id != self.worker_id)
         return any(Unit(connector, task) in (worker.units | worker.stopping) for worker in others)
 
+    def is_outside(self, worker_id: str, generation: int) -> bool:
+        present = self._present()
+        return bool(present) and generation >= self.generation and worker_id not in present
+
     def owned_by_apache(self) -> Sequence[str]:
         theirs = (worker.units for worker in self._snapshot.workers if worker.implementation == "connect")
         return [unit.connector for units in theirs for unit in units if unit.task == CONNECTOR]

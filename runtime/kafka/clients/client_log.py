@@ -1,4 +1,5 @@
-"""The connection errors of Kafka clients: logged at a limited rate, and told apart by whether trying again can help."""
+"""The connection errors of Kafka clients: logged at a limited rate, and told apart by whether trying again can help;
+the delays by quotas of the brokers."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from runtime.kafka.clients.logins import LOGIN
 from runtime.kafka.clients.refusals import explain
 
 if TYPE_CHECKING:
-    from confluent_kafka import KafkaError
+    from confluent_kafka import KafkaError, ThrottleEvent
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +47,31 @@ class LogThrottle:
 
 
 _throttle = LogThrottle()
+
+
+_LEAST_DELAY = 1.0  # seconds; shorter ones are usual where clients have quotas
+
+
+class QuotaDelays:
+    """The callback of one client for the delays by quotas, which otherwise look like brokers that do not respond."""
+
+    def __init__(
+        self, client: str, throttle: LogThrottle | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._client, self._throttle, self._clock = client, throttle or _throttle, clock
+        self._last = (0.0, float("-inf"))  # the delay, and when it was reported
+
+    def __call__(self, event: ThrottleEvent) -> None:
+        if event.throttle_time < _LEAST_DELAY:
+            return
+        self._last = event.throttle_time, self._clock()
+        if self._throttle.allow(self._client, "quota") is not None:
+            _log.warning("The %s waits: %s", self._client, str(self))
+
+    def __str__(self) -> str:
+        """The delay of the last minute; empty without one."""
+        delay, at = self._last
+        return f"a quota of the brokers delays requests by {delay:.1f} s" if self._clock() - at < LOG_INTERVAL else ""
 
 
 _ATTEMPT = 0.5  # seconds for one request
@@ -98,8 +124,8 @@ class ClientLog:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Client settings: this callback, and only critical lines on standard error."""
-        return {"error_cb": self, "log_level": 2}
+        """Client settings: the callbacks, and only critical lines on standard error."""
+        return {"error_cb": self, "throttle_cb": QuotaDelays(self._client), "log_level": 2}
 
 
 def _is_refusal(error: KafkaError) -> bool:

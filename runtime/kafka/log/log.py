@@ -235,7 +235,7 @@ class TopicLogs:
 
     def _unavailable(self, what: str, cause: BaseException) -> BrokerUnavailable:
         self._suspect()
-        why = self.error or (str(cause) if str(cause) else f"no response within {self._timeout:g} seconds")
+        why = str(self._writer.quota) or self.error or str(cause) or f"no response within {self._timeout:g} seconds"
         return BrokerUnavailable(f"{what}: Kafka at {self._settings['bootstrap.servers']} does not respond ({why})")
 
     def _suspect(self) -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from runtime.kafka.clients import open_clients
+from runtime.kafka.clients.client_log import QuotaDelays
 from runtime.kafka.clients.logins import certificates
 from runtime.kafka.clients.raised import raised_error
 from runtime.kafka.denials import TOO_LARGE, is_denial, not_authorized, too_large, with_topic
@@ -28,6 +29,7 @@ class Writer:
     """Writes records in the order of the calls, and retries without limit while Kafka is unavailable."""
 
     def __init__(self, settings: Mapping[str, Any], on_trouble: Callable[[], None]) -> None:
+        self.quota = QuotaDelays("producer for the storage topics")
         self._settings = {
             **settings,
             "enable.idempotence": True,
@@ -36,6 +38,7 @@ class Writer:
             "message.timeout.ms": 0,
             "partitioner": "murmur2_random",
             "error_cb": self._on_error,
+            "throttle_cb": self.quota,
             "log_level": 2,
         }
         self._on_trouble = on_trouble

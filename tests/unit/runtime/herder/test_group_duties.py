@@ -150,3 +150,17 @@ async def test_a_worker_starts_although_it_loses_the_leadership_while_it_removes
     await rig.herder.until(lambda: "Cannot remove the task configs of deleted connectors" in caplog.text)
     assert task_configs(rig) == ["task-gone-0", "commit-gone"]
     rig.duties.close()
+
+
+@pytest.mark.parametrize("worker", ["w:1", "other:1"])
+async def test_a_worker_of_another_group_with_the_same_topics_is_named_once(
+    worker: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rig = Rig()
+    await rig.herder.create("c")
+    await rig.take_over(deposed=False)
+    for offset in (10, 11):
+        status = b'{"state": "RUNNING", "trace": null, "worker_id": "%s", "generation": 9}' % worker.encode()
+        rig.herder.statuses.apply([LogRecord(b"status-connector-c", status, 0, offset, 0)])
+    named = [message for message in caplog.messages if f"also on {worker}, which is not in this group" in message]
+    assert len(named) == (worker == "other:1")

@@ -204,6 +204,14 @@ async def test_units_of_deleted_connectors_are_dropped_when_they_have_ended() ->
     assert not rig.member.ownership.running
 
 
+async def test_a_worker_that_has_left_reports_in_an_earlier_generation() -> None:
+    rig = await joined()
+    await rig.rebalance_with(rig.other())
+    now = rig.group.generation
+    reports = [("w:2", now), ("w:3", now - 1), ("w:3", now)]
+    assert [rig.group.is_outside(worker, generation) for worker, generation in reports] == [False, False, True]
+
+
 async def test_with_other_workers_new_connectors_need_a_rebalance() -> None:
     rig = await joined()
     await rig.rebalance_with(rig.other())

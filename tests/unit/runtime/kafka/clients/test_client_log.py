@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import closing
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, ThrottleEvent
 
-from runtime.kafka.clients.client_log import ClientLog, LogThrottle
+from runtime.kafka.clients.client_log import ClientLog, LogThrottle, QuotaDelays
 from runtime.kafka.clients.logins import LOGIN
 from runtime.pipeline.produce.producers import SlotProducer
 from runtime.pipeline.sink.consumer import make_consumer
@@ -29,6 +29,19 @@ def test_a_kind_of_error_is_logged_once_a_minute() -> None:
     now = 60.0
     assert throttle.allow("consumer", "_TRANSPORT") == 3
     assert throttle.allow("consumer", "_TRANSPORT") is None
+
+
+def test_delays_by_quotas_are_named_for_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    quota = QuotaDelays("producer", LogThrottle(lambda: now), lambda: now)
+    quota(ThrottleEvent("b:1", 1, 0.9))
+    assert (str(quota), caplog.messages) == ("", [])
+    for delay in (12.34, 15.0):
+        quota(ThrottleEvent("b:1", 1, delay))
+    assert str(quota) == "a quota of the brokers delays requests by 15.0 s"
+    assert caplog.messages == ["The producer waits: a quota of the brokers delays requests by 12.3 s"]
+    now = 60.0
+    assert str(quota) == ""
 
 
 def test_a_client_that_the_collector_closes_meanwhile_may_report_an_error() -> None:
