@@ -285,7 +285,7 @@ class KeyBar(Bar):
                 seen.add(binding.action)
                 useful.append(active)
         first = getattr(self.screen, "is_foremost", None) or (lambda action: False)
-        return sorted(useful, key=lambda active: (not active.binding.show, not first(active.binding.action)))
+        return sorted(useful, key=lambda active: (not first(active.binding.action), not active.binding.show))
 
     def line(self, keys: Sequence[ActiveBinding], width: int) -> Content:
         """As many keys as fit, always with those at the end: how to quit, and the help, which lists all."""

@@ -101,7 +101,11 @@ class KeyEnablement:
         """Whether the footer shows the key first: changes of offsets, where offsets are shown, and the way back for a
         deleted connector."""
         home = self.home
-        return action == "deleted" or (action in ("edit", "undo") and home.is_on_page and home.view.page == "offsets")
+        if not home.is_on_page:
+            return False
+        if action == "deleted":
+            return home.view.connector is None
+        return action in ("edit", "undo") and home.view.page == "offsets"
 
     def unavailable(self, action: str) -> str:
         """The reason why the worker's version of Connect cannot do it; empty if it can. The footer greys the key, which
@@ -138,8 +142,6 @@ class KeyEnablement:
             return home.is_on_page or home.connector_list.rows.counts["FAILED"] < 2
         if action == "trace":
             return home.is_detail and home.view.page == "trace"
-        if action == "deleted":  # in the footer only on the page of a deleted connector
-            return not home.is_on_page or home.view.connector is not None
         if action == "create":  # in the footer only where it is the next step
             return home.is_on_page or bool(home.snapshot.connectors)
         return action == "filter" and home.is_detail and not home.is_broad

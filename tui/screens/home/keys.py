@@ -74,7 +74,9 @@ KEYS: list[BindingType] = [
         tooltip="create or update this connector, or the marked ones, in another context",
         show=False,
     ),
-    Binding("U", "deleted", "undo delete", id="undo-delete", tooltip="deleted connectors; R there restores one"),
+    Binding(
+        "U", "deleted", "undo delete", id="undo-delete", tooltip="deleted connectors; R there restores one", show=False
+    ),
     Binding("V", "views", "views", id="views", tooltip="saved filters and orders, each under a letter", show=False),
     Binding(
         "exclamation_mark",

@@ -26,7 +26,8 @@ class Updates:
 
     def __init__(self, home: HomeBase) -> None:
         self.home = home
-        self._drawing = False
+        self._drawing, self._took = False, 0.0
+        self._stepped: set[str] = set()  # the targets of operations since the last drawing
 
     def take_snapshot(self, snapshot: Snapshot, diff: Diff) -> None:
         """Shows a new snapshot of the store."""
@@ -87,26 +88,32 @@ class Updates:
         kind = "warn" if operation.doubtful else KINDS.get(operation.phase, "busy")
         is_refused = operation.phase is Phase.FAILED and not operation.accepted_at
         home.report(f"{operation.title}: {operation.last}", kind, REFUSAL if is_refused else "")
-        home.connector_list.refresh_changed()
-        home.refresh_bindings()
-        if home.services is not None and home.view.page in RESTART_PAGES and home.view.name_shown == operation.target:
-            home.view.draw()
+        self._stepped.add(operation.target)
         self.steps_changed()
 
     def steps_changed(self) -> None:
-        """Draws the open screens of operations again, once for many steps."""
+        """Draws what shows operations again, once for many steps: with thousands of targets, drawing must not take the
+        time of their requests."""
         if not self._drawing:
             self._drawing = True
-            self.home.set_timer(DRAW_DELAY, self._draw_steps)
+            self.home.set_timer(max(DRAW_DELAY, 4 * self._took), self._draw_steps)
 
     def _draw_steps(self) -> None:
         from tui.screens.operations.bulk_screen import BulkScreen
         from tui.screens.operations.log import OperationsScreen
 
+        started, home = time.monotonic(), self.home
         self._drawing = False
+        if self._stepped:
+            home.connector_list.refresh_changed()
+            home.refresh_bindings()
+            if home.services is not None and home.view.page in RESTART_PAGES and home.view.name_shown in self._stepped:
+                home.view.draw()
+            self._stepped.clear()
         for screen in self.home.app.screen_stack:
             if isinstance(screen, OperationsScreen | BulkScreen):
                 screen.draw()
+        self._took = time.monotonic() - started
 
     def tick(self) -> None:
         """Updates each second: staleness, ages in the list, pending operations, progress, texts that expire."""
