@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import codecs
 import json
-import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
-
-import orjson
 
 from runtime.api.errors import ConnectError
 from runtime.connectors.http.endpoint import HttpReply, with_parameters
@@ -46,19 +43,20 @@ class PaginationKind(StrEnum):
     OFFSET = "offset"
 
 
-_NOT_FOR_ORJSON = re.compile(rb"[0-9]{20}|-[0-9]{19}|\\u[dD][89a-fA-F]")
-"""It makes a floating-point number of a whole number with more than 64 bits, and refuses unpaired surrogates, as of an
-emoji that the API has cut."""
 _FALSE = ("", "false", "no", "0")  # texts
 
 
 def parsed_json(content: bytes) -> Any:
-    """The value in a response. Whole numbers are exact, whatever their size. TemporaryError if it is not JSON."""
-    content = content.removeprefix(codecs.BOM_UTF8)
+    """The value in a response. Whole numbers are exact, whatever their size, and texts may have unpaired surrogates, as
+    of an emoji that the API has cut; orjson has neither. TemporaryError if it is not JSON."""
     try:
-        return json.loads(content) if _NOT_FOR_ORJSON.search(content) else orjson.loads(content)
-    except ValueError as error:
+        return json.loads(content.removeprefix(codecs.BOM_UTF8), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
         raise TemporaryError(f"The response is not valid JSON: {error}") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _is_true(value: Any) -> bool:

@@ -224,6 +224,8 @@ def test_a_poll_without_news_resumes_on_the_same_page() -> None:
     ("answer", "config", "message"),
     [
         ("{", {"http.retries": "1"}, r"not valid JSON: .* \(2 attempts\)"),
+        ('[{"id": NaN}]', {"http.retries": "0"}, "not valid JSON: NaN"),
+        ("[" * 100_000, {"http.retries": "0"}, "not valid JSON: maximum recursion depth"),
         ({"items": []}, {"http.records.pointer": "/rows"}, "no value at /rows"),
         ([{"id": {}}], CURSOR, "http.cursor.pointer does not point to a text or number"),
         (
