@@ -85,6 +85,11 @@ class Chunk:
         inside = range(start, min(stop, len(self)))
         return Chunk(self.tp, self._batch, self._offsets, selected(self.values, inside), self.places[start:stop])
 
+    def only(self, indices: Sequence[int]) -> Chunk:
+        """The records at these indices."""
+        places = [self.places[index] for index in indices]
+        return Chunk(self.tp, self._batch, self._offsets, selected(self.values, indices), places)
+
 
 def _size(message: Any) -> int:
     if message is None:  # a record without a message from Kafka has no size

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 from runtime.api.data.record import SinkRecord, TopicPartition
 from runtime.api.errors import DataError
@@ -15,7 +14,7 @@ from runtime.connectors.files.sink.content import Accepted, Content
 from runtime.connectors.files.sink.file_set import FileSet, OpenFile, RotationRules
 from runtime.connectors.files.sink.file_set_journal import FileSetJournal
 from runtime.connectors.files.sink.ownership import PartitionOwner
-from runtime.connectors.files.sink.partitioner import Partitioner, record_times
+from runtime.connectors.files.sink.partitioner import Partitioner, record_times, topic_folder
 from runtime.connectors.files.sink.uploads import PendingFileSet, Uploads
 
 _OFFSET_DIGITS = 12
@@ -108,13 +107,14 @@ class PartitionWriter:
         self._next, self._restart = chunk.offset(len(chunk) - 1) + 1, None
         rules = self._rules
         times = record_times(chunk, rules.timestamp_field) if rules.need_time else [None] * len(chunk)
-        refused, done = self._refused(chunk, times), 0
-        for place in (*sorted(refused), len(chunk)):
-            while done < place:
-                done += self._add_some(chunk.part(done, place), times[done:place])
-            if place in refused:
+        if refused := self._refused(chunk, times):
+            for place in sorted(refused):
                 rules.report(chunk.record(place), DataError(refused[place]))
-                done = place + 1
+            kept = [place for place in range(len(chunk)) if place not in refused]
+            chunk, times = chunk.only(kept), [times[place] for place in kept]
+        done = 0
+        while done < len(chunk):
+            done += self._add_some(chunk.part(done, len(chunk)), times[done:])
 
     def close_cut(self, by_clock: bool = False) -> None:
         """Ends the open file set and writes its files. Raises FileError if the end cannot be stored; the set is then
@@ -162,7 +162,7 @@ class PartitionWriter:
 
     def _refused(self, chunk: Chunk, times: Sequence[int | None]) -> dict[int, str]:
         """The indices of records without a file, with the reasons."""
-        refused = self._rules.partitioner.too_long(chunk)
+        refused = self._rules.partitioner.faults(chunk)
         if self._rules.need_time and None in times:
             refused |= {place: self._timeless() for place, time in enumerate(times) if time is None}
         return refused
@@ -207,11 +207,9 @@ class PartitionWriter:
             file_set.size += sum(part.sizes())
 
     def _path(self, topic: str, folder: str, offset: int) -> str:
-        """The name depends on the partition and the offset of the file's first record alone. A transformation may make
-        any text a topic."""
-        place = topic.replace(".", "%2E") if topic in (".", "..") else quote(topic, safe="")
+        """The name depends on the partition and the offset of the file's first record alone."""
         name = f"{self._tp.topic}+{self._tp.partition}+{offset:0{_OFFSET_DIGITS}d}{self._rules.extension}"
-        return "/".join(filter(None, (place, folder, name)))
+        return "/".join(filter(None, (topic_folder(topic), folder, name)))
 
     def _timeless(self) -> str:
         field = self._rules.timestamp_field

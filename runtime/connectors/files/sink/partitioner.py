@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
@@ -15,7 +16,7 @@ from runtime.api.errors import DataError
 from runtime.api.java_compat.date_format import DatePattern
 from runtime.connectors.files.sink.chunk import Chunk
 
-_EARLIEST, _LATEST = -62_135_596_800_000, 253_402_300_799_999  # the years 1 to 9999
+_EARLIEST, _LATEST = -62_135_596_800_000, 253_402_300_799_999  # milliseconds of the years 1 to 9999
 
 
 def record_times(chunk: Chunk, field: str) -> list[int | None]:
@@ -56,7 +57,7 @@ NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 """The folder of records that lack the field, as Hive and Spark name it."""
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-"""Between them a time has a date in every time zone."""
+_DISTINCT = (str, int, dt.date, type(None))  # values that are equal only if their folder is
 _QUARTER_HOUR = 900_000  # milliseconds; offsets of time zones are multiples of it
 
 
@@ -92,21 +93,26 @@ class Partitioner:
             merged[self._folder(key)] += places
         return [(folder, sorted(places)) for folder, places in merged.items()]
 
-    def too_long(self, chunk: Chunk) -> dict[int, str]:
-        """The indices of records whose values are too long for the name of a folder, with the reasons."""
-        reasons: dict[int, str] = {}
-        if self._longest is None:
-            return reasons
+    def faults(self, chunk: Chunk) -> dict[int, str]:
+        """The indices of records whose folder cannot exist, with the reasons."""
+        if fault := self._fault("the topic", topic_folder, chunk.topic):
+            return dict.fromkeys(range(len(chunk)), fault)
+        faults: dict[int, str] = {}
         for field in self._fields:
-            sizes: dict[Any, int] = {}
-            for place, key in enumerate(_hashable(field_column(chunk.values, field))):
-                if key not in sizes:
-                    sizes[key] = len(_folder_name(field, key[1]))
-                if sizes[key] > self._longest:
-                    reasons[place] = (
-                        f"The folder for field {field} needs a name of {sizes[key]} bytes, more than {self._longest}"
-                    )
-        return reasons
+            keys = _hashable(field_column(chunk.values, field))
+            named = {key: self._fault(f"field {field}", partial(_folder_name, field), key[1]) for key in set(keys)}
+            if any(named.values()):
+                faults |= {place: named[key] for place, key in enumerate(keys) if named[key]}
+        return faults
+
+    def _fault(self, source: str, name: Callable[[Any], str], value: Any) -> str:
+        try:
+            size = len(name(value))
+        except UnicodeEncodeError:
+            return f"The folder for {source} cannot have the name {value!r}, which is not valid Unicode"
+        if self._longest is None or size <= self._longest:
+            return ""
+        return f"The folder for {source} needs a name of {size} bytes, more than {self._longest}"
 
     def _folder(self, key: tuple[Any, ...]) -> str:
         parts = [_folder_name(field, value) for field, (_, value) in zip(self._fields, key, strict=False)]
@@ -131,7 +137,12 @@ class Partitioner:
 
 def _hashable(column: Sequence[Any]) -> list[tuple[type, Any]]:
     """Values with their types, since 1 and True are equal; the text of others, since 0.0 and -0.0 are, too."""
-    return [(type(v), v if isinstance(v, str | int | dt.date | None) else str(v)) for v in column]
+    return [(type(v), v if isinstance(v, _DISTINCT) else str(v)) for v in column]
+
+
+def topic_folder(topic: str) -> str:
+    """The name of the folder of a topic, which a transformation may have taken from any text."""
+    return topic.replace(".", "%2E") if topic in (".", "..") else quote(topic, safe="")
 
 
 def _folder_name(field: str, value: Any) -> str:

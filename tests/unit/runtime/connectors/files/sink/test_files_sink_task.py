@@ -475,10 +475,50 @@ def test_routed_topics_have_folders_of_their_own_and_keep_the_name_of_their_orig
 )
 def test_no_topic_leads_out_of_the_folder(tmp_path: Path, topic: str, folder: str) -> None:
     """A transformation may take the topic from a field."""
-    (record,) = records([{"n": 0}])
-    record.topic, record.source = topic, SimpleNamespace(topic=lambda: "orders", partition=lambda: 0, offset=lambda: 0)
+    (record,) = _derived([{"n": 0}])
+    record.topic = topic
     sink = SinkDriver(tmp_path / "files", {**JSON, "flush.size": "1"})
     sink.task.put([record])
     sink.task.stop()
     (file,) = tmp_path.rglob("*.json")
     assert file.parent == tmp_path / "files" / folder
+
+
+def _derived(rows: list[Any]) -> list[SinkRecord]:
+    """Records that a transformation has made of the first record of the topic."""
+    derived = records(rows)
+    for record in derived:
+        record.source = SimpleNamespace(topic=lambda: "orders", partition=lambda: 0, offset=lambda: 0)
+    return derived
+
+
+def test_a_refused_record_does_not_divide_those_made_of_the_same_record(tmp_path: Path) -> None:
+    """Their file has the name of their offset: a second one would replace the first."""
+    rows: list[Any] = [{"c": "a", "n": 1}, {"c": "x" * 300}, {"c": "a", "n": 2}]
+    letters = DeadLetterList()
+    sink = SinkDriver(tmp_path, {**JSON, "flush.size": "1", "partition.field.name": "c"}, letters)
+    sink.put(_derived(rows))
+    sink.stop()
+    assert files(tmp_path) == {f"c=a/{name(0)}": [rows[0], rows[2]]}
+    assert [record.value for record, _ in letters.reported] == [rows[1]]
+
+
+@pytest.mark.parametrize(
+    ("topic", "value", "reason"),
+    [
+        ("orders", "\ud83d", "The folder for field c cannot have the name '\\ud83d', which is not valid Unicode"),
+        ("\ud83d", "a", "The folder for the topic cannot have the name"),
+        ("x" * 256, "a", "The folder for the topic needs a name of 256 bytes, more than 255"),
+    ],
+)
+def test_a_topic_or_value_that_names_no_folder_is_the_fault_of_its_record(
+    tmp_path: Path, topic: str, value: str, reason: str
+) -> None:
+    (record,) = _derived([{"c": value}])
+    record.topic = topic
+    letters = DeadLetterList()
+    sink = SinkDriver(tmp_path, {**JSON, "flush.size": "1", "partition.field.name": "c"}, letters)
+    sink.put([record])
+    assert sink.commit() == 1
+    sink.stop()
+    assert reason in str(letters.reported[0][1])
