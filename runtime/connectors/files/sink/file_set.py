@@ -60,6 +60,8 @@ class RotationRules:
     def room(self, file_set: FileSet | None, chunk: Chunk, times: Sequence[int | None]) -> int:
         """How many records of the chunk belong to the file set, or to a new one: those before the first record that
         starts another file set, and up to the record that fills the file set. 0 if the file set ends here."""
+        if file_set is not None and self.full(file_set):
+            return 0
         used, size = (file_set.records, file_set.size) if file_set is not None else (0, 0)
         room = min(len(chunk), self.records - used)
         if self.size is not None and room > 0:
@@ -69,7 +71,7 @@ class RotationRules:
         if self.interval is not None and room > 0:
             first = file_set.first_time if file_set is not None else times[0]
             room = self._within_interval(first, times[:room])
-        return max(room, 0)
+        return room
 
     def _within_interval(self, first: int | None, times: Sequence[int | None]) -> int:
         assert self.interval is not None

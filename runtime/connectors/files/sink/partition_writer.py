@@ -73,11 +73,12 @@ class PartitionWriter:
         """Bytes of collected records in memory."""
         return 0 if self.file_set is None else sum(file.buffer.size for file in self.file_set.files.values())
 
-    def follows(self, chunk: Chunk) -> bool:
+    def follows(self, chunk: Chunk, same_put: bool) -> bool:
         """Whether records may be added: they start behind the last ones, or at or before the start of the open file
-        set, which is then dropped."""
+        set, which is then dropped. `same_put`: the last ones are of the same put, and may have been made of the same
+        record, with another topic or schema."""
         start = chunk.offset(0)
-        if self.file_set is None or start >= self._next:
+        if self.file_set is None or start >= self._next - same_put:
             return True
         if start > self.file_set.start:
             return False
@@ -115,6 +116,12 @@ class PartitionWriter:
         done = 0
         while done < len(chunk):
             done += self._add_some(chunk.part(done, len(chunk)), times[done:])
+
+    def close_full(self) -> None:
+        """Ends the open file set if it is full; at the end of a put, since records of the same offset may follow in
+        it."""
+        if self.file_set is not None and self._rules.rotation.full(self.file_set):
+            self.close_cut()
 
     def close_cut(self, by_clock: bool = False) -> None:
         """Ends the open file set and writes its files. Raises FileError if the end cannot be stored; the set is then
@@ -156,7 +163,7 @@ class PartitionWriter:
         if accepted.error is not None:
             rules.report(part.record(accepted.count), accepted.error)
             return accepted.count + 1
-        if accepted.count < room or rules.rotation.full(file_set):
+        if accepted.count < room:
             self.close_cut()
         return accepted.count
 

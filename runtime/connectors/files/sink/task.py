@@ -60,17 +60,20 @@ class FilesSinkTask(SinkTask):
         if len(records):
             if self._settings.null_fails:
                 self._refuse_nulls(records)
-            skipped: set[TopicPartition] = set()
+            added, skipped = set[TopicPartition](), set[TopicPartition]()
             for chunk in chunks(records):
                 writer = self._writers.get(chunk.tp)
                 if writer is None:
                     assert self._parts is not None
                     writer = self._writers[chunk.tp] = self._parts.writer(chunk.tp)
-                if chunk.tp in skipped or not writer.follows(chunk):
+                if chunk.tp in skipped or not writer.follows(chunk, chunk.tp in added):
                     skipped.add(chunk.tp)
                     self._rewind(chunk.tp, writer)
                 else:
                     writer.append(chunk)
+                    added.add(chunk.tp)
+            for tp in added:
+                self._writers[tp].close_full()
             self._limit_memory()
             self._limit_pending()
         self._close_due()

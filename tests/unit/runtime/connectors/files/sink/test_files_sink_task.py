@@ -484,12 +484,42 @@ def test_no_topic_leads_out_of_the_folder(tmp_path: Path, topic: str, folder: st
     assert file.parent == tmp_path / "files" / folder
 
 
-def _derived(rows: list[Any]) -> list[SinkRecord]:
-    """Records that a transformation has made of the first record of the topic."""
-    derived = records(rows)
-    for record in derived:
-        record.source = SimpleNamespace(topic=lambda: "orders", partition=lambda: 0, offset=lambda: 0)
+def _derived(*rows: list[Any]) -> list[SinkRecord]:
+    """Records that a transformation has made of each of the first records of the topic."""
+    derived = []
+    for offset, made in enumerate(rows):
+        source = SimpleNamespace(topic=lambda: "orders", partition=lambda: 0, offset=lambda offset=offset: offset)
+        derived += records(made)
+        for record in derived[-len(made) :]:
+            record.source = source
     return derived
+
+
+@pytest.mark.parametrize(("size", "sets"), [("1", [[0], [1], [2]]), ("4", [[0, 1]]), ("3", [[0, 1]])])
+def test_records_with_several_topics_made_of_one_record_are_in_the_same_file_set(
+    tmp_path: Path, size: str, sets: list[list[int]]
+) -> None:
+    put = _derived(*([{"n": n}] * 2 for n in range(3)))
+    for place, record in enumerate(put):
+        record.topic = "ab"[place % 2]
+    sink = SinkDriver(tmp_path / "orders", {**JSON, "flush.size": size})
+    sink.task.put(put)
+    sink.position = 3
+    sink.commit_until(3 if size == "1" else 2)
+    sink.stop()
+    assert files(tmp_path) == {
+        f"{topic}/{name(offsets[0])}": [{"n": n} for n in offsets] for topic in "ab" for offsets in sets
+    }
+
+
+def test_a_full_file_set_has_all_records_made_of_its_last_one(tmp_path: Path) -> None:
+    """A record without a value divides them."""
+    sink = SinkDriver(tmp_path, {**JSON, "flush.size": "1"})
+    sink.put(_derived([{"n": 1}, None, {"n": 2}]))
+    sink.position = 1
+    sink.commit_until(1)
+    sink.stop()
+    assert files(tmp_path) == {name(0): [{"n": 1}, {"n": 2}]}
 
 
 def test_a_refused_record_does_not_divide_those_made_of_the_same_record(tmp_path: Path) -> None:
