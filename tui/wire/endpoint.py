@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
@@ -120,14 +121,15 @@ def tls_context(endpoint: Endpoint) -> Any:
 
 def tls_failure(error: BaseException) -> str:
     """The words for an `ssl.SSLError`, without OpenSSL's file and line; empty for another error."""
-    if getattr(error, "library", None) is None:  # that module is loaded for TLS only
+    ssl = sys.modules.get("ssl")  # loaded for TLS only
+    if ssl is None or not isinstance(error, ssl.SSLError):
         return ""
-    reason = str(getattr(error, "reason", ""))
+    reason = str(getattr(error, "reason", None) or "")
     if verification := getattr(error, "verify_message", ""):
         return f"the certificate is refused: {verification}"
     if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST"):
         return "the port does not speak TLS; is its URL http://…?"
-    return f"TLS: {reason.lower().replace('_', ' ')}"
+    return f"TLS: {reason.lower().replace('_', ' ') or str(error.strerror).partition(' (_ssl.c')[0]}"
 
 
 def encode(call: ApiCall) -> bytes | None:

@@ -17,7 +17,7 @@ from tui import session
 from tui.client.calls import ApiCall, Transport
 from tui.contexts.profiles import Profile
 from tui.errors import Refused, TimedOut, Unreachable, UsageError
-from tui.wire.endpoint import decode
+from tui.wire.endpoint import decode, tls_failure
 
 Open = Callable[[Profile], Transport]
 
@@ -108,6 +108,17 @@ async def test_the_client_certificate_is_sent(dial: Open, tls_port: int, stores:
 async def test_https_at_a_port_for_http(dial: Open, port: int) -> None:
     with pytest.raises(Unreachable, match=r": the port does not speak TLS; is its URL http://…\?$"):
         await dial(Profile(f"https://127.0.0.1:{port}")).send(ApiCall("GET", "/x"))
+
+
+@pytest.mark.parametrize(
+    ("error", "failure"),
+    [
+        (ssl.SSLEOFError(8, "EOF occurred (_ssl.c:1006)"), "TLS: EOF occurred"),
+        (ConnectionResetError(104, "Connection reset by peer"), ""),
+    ],
+)
+def test_the_number_of_an_error_of_tls_is_not_one_of_the_operating_system(error: OSError, failure: str) -> None:
+    assert tls_failure(error) == failure
 
 
 async def test_requests_are_sent_to_the_proxy_with_its_credentials(dial: Open, port: int) -> None:
