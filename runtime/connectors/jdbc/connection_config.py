@@ -92,8 +92,9 @@ def connection_keys(*dependents: str) -> tuple[ConfigKey, ...]:
             ConfigKey(BACKOFF, ConfigType.LONG, 10_000, Importance.LOW, "Milliseconds between two attempts to connect.",
                  at_least(0), width=Width.SHORT, display_name="Connection back-off (ms)"),
             ConfigKey(QUOTE, ConfigType.STRING, "ALWAYS", Importance.MEDIUM, "When names of tables and columns are "
-                 "quoted: ALWAYS, which keeps their case, or NEVER, with which the database folds their case, and a sink "
-                 "refuses names that start with a digit or have other characters than letters, digits, _, $ and #.",
+                 "quoted: ALWAYS, which keeps their case, or NEVER, with which the database folds their case, and a "
+                 "sink refuses names that start with a digit or have other characters than letters, digits, _, $ "
+                 "and #.",
                  one_of_ignoring_case("ALWAYS", "NEVER"), width=Width.SHORT, display_name="Quote identifiers"),
             ConfigKey(TIME_ZONE, ConfigType.STRING, "UTC", Importance.MEDIUM, "Time zone of timestamps in columns that "
                  "have no time zone.", time_zone, width=Width.MEDIUM, display_name="Time zone of the database"),

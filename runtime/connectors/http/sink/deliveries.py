@@ -75,7 +75,8 @@ def _url_of(template: TextTemplate, record: SinkRecord) -> str:
         url = template.fill(of_record(record))
     except UnicodeEncodeError as error:
         raise DataError(f"The record has a value for http.url that is not valid Unicode: {error}") from None
-    if template.names and (len(url) > _LONGEST_URL or not {".", ".."}.isdisjoint(urlsplit(url).path.split("/"))):
+    has_dots = "/." in url and not {".", ".."}.isdisjoint(urlsplit(url).path.split("/"))
+    if template.names and (has_dots or len(url) > _LONGEST_URL):
         raise DataError(f"The record has a value that http.url cannot have: . or .., or over {_LONGEST_URL} characters")
     return url
 
