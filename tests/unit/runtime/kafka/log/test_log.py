@@ -310,3 +310,14 @@ def broker_knows(worker: Recorder) -> bool:
     """Whether the worker's watch has seen the topic."""
     reader = worker.logs._reader
     return reader is not None and reader.watched
+
+
+async def test_thousands_of_refused_records_are_one_line_of_the_log(
+    recorder: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = recorder()
+    one.logs._loop, one.logs.lost = asyncio.get_running_loop(), "the topic was deleted"
+    for _ in range(3):
+        written = await asyncio.gather(*(one.status.send(b"%d" % n, b"") for n in range(1000)), return_exceptions=True)
+        assert all(isinstance(error, StorageTopicError) for error in written)
+    assert caplog.text.count("was not written") == 1
