@@ -244,7 +244,8 @@ class TopicLogs:
 
     def _unavailable(self, what: str, cause: BaseException) -> BrokerUnavailable:
         self._suspect()
-        why = str(self._writer.quota) or self.error or str(cause) or f"no response within {self._timeout:g} seconds"
+        causes = "; ".join(filter(None, (self.error, str(self._writer.quota))))
+        why = causes or str(cause) or f"no response within {self._timeout:g} seconds"
         return BrokerUnavailable(f"{what}: Kafka at {self._settings['bootstrap.servers']} does not respond ({why})")
 
     def _suspect(self) -> None:
