@@ -329,4 +329,6 @@ def test_a_delay_by_a_quota_does_not_hide_another_cause() -> None:
     why = "a quota of the brokers delays requests by 2.0 s"
     assert str(logs._unavailable("x", TimeoutError())) == f"x: Kafka at b:1 does not respond ({why})"
     logs._broker = "connection refused"
-    assert str(logs._unavailable("x", TimeoutError())) == f"x: Kafka at b:1 does not respond (connection refused; {why})"
+    assert (
+        str(logs._unavailable("x", TimeoutError())) == f"x: Kafka at b:1 does not respond (connection refused; {why})"
+    )
