@@ -14,7 +14,7 @@ from runtime.kafka.clients.next_address import FailedAddressesLast, no_response
 GOOD, SILENT = (2, 1, 6, "", ("10.0.0.1", 9092)), (2, 1, 6, "", ("10.0.0.2", 9092))
 
 
-class Network:
+class TwoAddresses:
     """Two addresses, of which one does not respond."""
 
     def dns_lookup(self, host: str, port: int) -> list[Any]:
@@ -28,7 +28,7 @@ class Network:
 
 @pytest.fixture(autouse=True)
 def network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(next_address, "_plain", Network())
+    monkeypatch.setattr(next_address, "_plain", TwoAddresses())
     monkeypatch.setattr(next_address, "_failed", {})
     monkeypatch.setattr(next_address, "_connected", {})
 
