@@ -30,6 +30,7 @@ class TopicIdRequests:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._clients: dict[str, KeptAdmin] = {}
+        self._clusters: dict[str, str] = {}  # the ids of the clusters of these clients in the last responses
 
     def asker(self, settings: Mapping[str, Any], patient: bool) -> Ask:
         """A function that requests ids with the settings of a client. `patient`: the task cannot work without them."""
@@ -39,7 +40,7 @@ class TopicIdRequests:
     def ids(self, settings: Mapping[str, Any], topics: Collection[str]) -> dict[str, str | None] | None:
         """The ids of those of the topics that are known, None for one that does not exist; None if the cluster does not
         respond. The request creates no topic."""
-        responses = self._describe(settings, topics, _SHORT_TIMEOUT)
+        responses = self._describe(settings, topics, _SHORT_TIMEOUT, self._clusters.get(identity(settings)[0]))
         names = {topic: response.name() for topic, response in responses.items() if not isinstance(response, str)}
         if any(name.startswith("_") for name in names.values()):  # errors of the client, such as a time-out
             return None
@@ -51,19 +52,22 @@ class TopicIdRequests:
         return {topic: response for topic, response in responses if isinstance(response, str)}
 
     def _describe(
-        self, settings: Mapping[str, Any], topics: Collection[str], timeout: float
+        self, settings: Mapping[str, Any], topics: Collection[str], timeout: float, cluster: str | None = None
     ) -> dict[str, str | KafkaError]:
-        """The id of each topic behind that of its cluster, or the error."""
+        """The id of each topic behind that of its cluster, or the error. With the id of the cluster, which tasks need
+        only when they start, it is not requested."""
         from confluent_kafka import KafkaException, TopicCollection
 
         ids: dict[str, str | KafkaError] = {}
         with self._client(settings).use() as admin:
-            cluster = admin.describe_cluster(request_timeout=timeout)
+            described = None if cluster else admin.describe_cluster(request_timeout=timeout)
             asked = admin.describe_topics(TopicCollection(list(topics)), request_timeout=timeout)
             for topic, response in asked.items():
                 try:
                     topic_id = response.result().topic_id
-                    ids[topic] = f"{cluster.result().cluster_id}/{topic_id}"
+                    if described is not None:
+                        cluster = self._clusters[identity(settings)[0]] = str(described.result().cluster_id)
+                    ids[topic] = f"{cluster}/{topic_id}"
                 except KafkaException as error:  # the topic does not exist, or the cluster does not respond
                     ids[topic] = error.args[0]
                     _log.debug("No id of topic %s: %s", topic, error.args[0].str())

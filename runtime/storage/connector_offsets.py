@@ -205,8 +205,9 @@ class ConnectorOffsets:
         return own
 
     async def _close_unused(self, used: set[_OwnTopic]) -> None:
-        for topic in set(self._own) - used:
-            await self._own.pop(topic).logs.close()
+        unused = [self._own.pop(topic) for topic in self._own.keys() - used]  # before others can find them meanwhile
+        for own in unused:
+            await own.logs.close()
 
 
 def _unusable(topic: _OwnTopic, why: KafkaProblem) -> OffsetTopicUnusable:

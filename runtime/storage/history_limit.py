@@ -43,5 +43,6 @@ class HistoryLimit:
             entry = int(fields.get("number", 0)), int(fields.get("time", 0)), str(fields.get("action", ""))
             newest[name] = max(newest.get(name, (0, 0, "")), entry)
         ended = sorted((at, name) for name, (_, at, action) in newest.items() if action == _DELETE)
-        for _, name in ended[: -self._max_deleted or None]:
-            await self._documents.remove(*keys[name], writer=writer)
+        oldest = [key for _, name in ended[: -self._max_deleted or None] for key in keys[name]]
+        if oldest:  # at once: a request waits for it
+            await self._documents.remove(*oldest, writer=writer)

@@ -177,8 +177,9 @@ class StatusStore:
             self._take(raw_key, raw_value)
 
     def _refused(self, raw_key: bytes, raw_value: bytes | None, error: BaseException) -> None:
-        """The producer has failed and is replaced, its queue was full, or a right is missing. The log has the error."""
-        if not isinstance(error, RecordTooLarge | StorageTopicError):
+        """The producer has failed and is replaced, its queue was full, or a right is missing. The log has the error. A
+        status that already waits is a later one: it was written when this worker was no longer a member."""
+        if raw_key not in self._unsent and not isinstance(error, RecordTooLarge | StorageTopicError):
             self._send_later(raw_key, raw_value, REFUSED_DELAY * self._retry_delay)
 
     def _send_later(self, raw_key: bytes, raw_value: bytes | None, delay: float) -> None:

@@ -33,7 +33,8 @@ class OwnedUnits(Protocol):
 
     def is_outside(self, worker_id: str, generation: int) -> bool:
         """Whether a worker that has reported in this generation is in another group: a worker that has left this one
-        reports in an earlier generation."""
+        reports in an earlier generation. False while the membership is not confirmed: after this worker has been
+        frozen, its units may belong to workers that it does not know."""
 
     def owned_by_apache(self) -> Sequence[str]:
         """The connectors of Apache's workers, which leave it to the leader to remove statuses of tasks."""

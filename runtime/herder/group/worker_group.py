@@ -171,7 +171,7 @@ class WorkerGroup:
 
     def is_outside(self, worker_id: str, generation: int) -> bool:
         present = self._present()
-        return bool(present) and generation >= self.generation and worker_id not in present
+        return bool(present) and not self._unconfirmed and generation >= self.generation and worker_id not in present
 
     def owned_by_apache(self) -> Sequence[str]:
         theirs = (worker.units for worker in self._snapshot.workers if worker.implementation == "connect")

@@ -19,6 +19,7 @@ from runtime.kafka.errors import BrokerUnavailable, GroupError, GroupNotAuthoriz
 
 _T = TypeVar("_T")
 _RETRY_DELAY = 0.2  # seconds between two attempts
+_ATTEMPT = 1.0  # seconds for connecting to a server, at least
 _REFUSAL_WAIT = 2.0  # seconds for the reason of a failure
 
 TopicPartition = tuple[str, int]
@@ -92,20 +93,26 @@ def _ask_once(settings: Mapping[str, Any], request: Callable[[Any], _T], timeout
 def open_admin(settings: Mapping[str, Any], timeout: float, **more: Any) -> Any:
     """An admin client with this many seconds for each request, and for connecting. `more`: settings of kafka-python.
 
-    It would choose one of the servers at random and spend all the time on it, even if it does not respond: each server
-    gets its share of a third of the time, then of the rest."""
+    It would choose one of the servers at random and spend all the time on it, even if it does not respond: first, each
+    server gets a second, then its share of the rest, but not less than a second, since a handshake has many steps."""
     from kafka.errors import KafkaTimeoutError
 
+    from runtime.kafka.clients.next_address import no_response
+
     await_token(settings)
+    deadline = time.monotonic() + timeout
     limits = {"request_timeout_ms": int(timeout * 1000), **more}
     servers = kafka_python_config(settings)["bootstrap_servers"]
     random.shuffle(servers)
-    for part in (timeout / 3, timeout * 2 / 3):
-        for server in servers:
-            try:
-                return _open_admin(settings, server, part / len(servers), limits)
-            except KafkaTimeoutError:
-                continue
+    for number, server in enumerate(servers * 2):
+        left = deadline - time.monotonic()
+        share = _ATTEMPT if number < len(servers) else max(_ATTEMPT, left / (2 * len(servers) - number))
+        if left <= 0:
+            break
+        try:
+            return _open_admin(settings, server, min(share, left), limits)
+        except KafkaTimeoutError:
+            no_response(server)
     raise KafkaTimeoutError(f"Unable to bootstrap from {', '.join(servers)}")
 
 
@@ -115,10 +122,10 @@ def _open_admin(settings: Mapping[str, Any], server: str, timeout: float, limits
     from kafka.admin import KafkaAdminClient
     from kafka.errors import KafkaError
 
-    from runtime.kafka.clients.next_address import IN_TURN
+    from runtime.kafka.clients.next_address import FAILED_LAST
 
     admin: Any = KafkaAdminClient.__new__(KafkaAdminClient)
-    reaching = {**kafka_python_config(settings), "bootstrap_servers": server, **IN_TURN}
+    reaching = {**kafka_python_config(settings), "bootstrap_servers": server, **FAILED_LAST}
     try:
         admin.__init__(**reaching, **limits, bootstrap_timeout_ms=int(timeout * 1000))
     except KafkaError:

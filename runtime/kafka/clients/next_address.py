@@ -1,32 +1,51 @@
-"""Connections of kafka-python to the addresses of a host in turn: by itself it starts with the same one each time, and
-an address that does not respond takes all the time of an attempt."""
+"""Connections of kafka-python to the addresses of a host: by itself it starts with the same one each time, and an
+address that does not respond takes all the time of an attempt."""
 
 from __future__ import annotations
 
-from collections import Counter
+import time
 from typing import Any
 
+from kafka.cluster import collect_hosts
 from kafka.net.inet import KafkaNetSocket
 
 _plain: Any = KafkaNetSocket()
-_attempts = Counter[str]()  # by host
+_failed: dict[Any, float] = {}  # addresses, and when they failed (time.monotonic())
+_connected: dict[str, Any] = {}  # the last address by host
 
 
-class AddressesInTurn:
-    """kafka-python finds the class by the scheme of its setting `proxy_url`."""
+class FailedAddressesLast:
+    """kafka-python finds the class by the scheme of its setting `proxy_url`. One object connects to one host."""
 
-    SCHEMES = ("addresses-in-turn",)
-    connect = _plain.connect
+    SCHEMES = ("failed-addresses-last",)
 
     def dns_lookup(self, host: str, port: int) -> list[Any]:
-        """The addresses, with another one first than before."""
-        addresses: list[Any] = _plain.dns_lookup(host, port)
-        _attempts[host] += 1
-        first = _attempts[host] % max(len(addresses), 1)
-        return addresses[first:] + addresses[:first]
+        """The addresses in the resolver's order, then those that have failed, the last one last. An address that works
+        is kept: the connection that follows a bootstrap must not try another one."""
+        self._host = host
+        return sorted(_plain.dns_lookup(host, port), key=lambda address: _failed.get(address[4], 0.0))
+
+    async def connect(self, net: Any, address: Any, *args: Any, **options: Any) -> Any:
+        """A socket that is connected to this address."""
+        connected = None
+        try:
+            connected = await _plain.connect(net, address, *args, **options)
+            _connected[self._host] = address[4]
+            return connected
+        finally:
+            if connected is None:  # also if the request has ended first
+                _failed[address[4]] = time.monotonic()
 
 
-KafkaNetSocket.register_class(AddressesInTurn)
+def no_response(server: str) -> None:
+    """The address to which a client of this server (host:port) has last connected may accept connections, but does not
+    respond."""
+    host = collect_hosts(server)[0][0]
+    if host in _connected:
+        _failed[_connected[host]] = time.monotonic()
 
-IN_TURN = {"proxy_url": "addresses-in-turn://"}
+
+KafkaNetSocket.register_class(FailedAddressesLast)
+
+FAILED_LAST = {"proxy_url": "failed-addresses-last://"}
 """A setting of kafka-python."""

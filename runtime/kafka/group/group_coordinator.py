@@ -13,7 +13,7 @@ from kafka.coordinator.base import BaseCoordinator
 from kafka.coordinator.heartbeat import Heartbeat
 from kafka.net.compat import KafkaNetClient
 
-from runtime.kafka.clients.next_address import IN_TURN
+from runtime.kafka.clients.next_address import FAILED_LAST
 from runtime.kafka.clients.settings import kafka_python_config
 from runtime.kafka.errors import KafkaProblem
 from runtime.kafka.group.ownership import Ownership
@@ -174,7 +174,7 @@ class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python h
 
 def connect(settings: Mapping[str, Any], client_id: str) -> Any:
     """A client whose I/O thread is running; not connected yet."""
-    reaching = {**kafka_python_config(settings), **IN_TURN}
+    reaching = {**kafka_python_config(settings), **FAILED_LAST}
     client = KafkaNetClient(**reaching, client_id=client_id, reconnect_backoff_max_ms=1000)
     client._manager._net.start()
     return client

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from runtime.kafka.clients.client_log import LogThrottle
 from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, NotAuthorizedError, StorageTopicError
 from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.end_offsets import EndOffsets
@@ -74,6 +75,7 @@ class TopicLogs:
             CommittedReader(self._position, self._reached, self._apply_directly), TailFetcher(self._clients.consumer)
         )
         self._writer = Writer(self._clients.producer, self._suspect)
+        self._throttle = LogThrottle()
         self._reader: Reader | None = None
         self._loop: asyncio.AbstractEventLoop
         self._inbox: LoopInbox
@@ -147,7 +149,7 @@ class TopicLogs:
 
     def _send(self, topic: str, key: bytes, value: bytes | None) -> asyncio.Future[Written]:
         future: asyncio.Future[Written] = self._loop.create_future()
-        future.add_done_callback(_note_failure)
+        future.add_done_callback(partial(self._note_failure, topic))
         try:
             if self.lost:
                 raise StorageTopicError(self.lost)
@@ -166,6 +168,13 @@ class TopicLogs:
                 self._lose(sent.topic, recreated_message(sent.topic))
                 error = StorageTopicError(self.lost)
         _resolve(sent.future, error, partition, offset)
+
+    def _note_failure(self, topic: str, future: asyncio.Future[Written]) -> None:
+        if future.cancelled() or (error := future.exception()) is None:
+            return
+        if (suppressed := self._throttle.allow(topic, type(error).__name__)) is not None:
+            more = f" (and {suppressed} more like this)" if suppressed else ""
+            _log.error("A record was not written to topic %s: %s%s", topic, error, more)
 
     def _lose(self, topic: str, what: str) -> None:
         if not self.lost:
@@ -235,7 +244,8 @@ class TopicLogs:
 
     def _unavailable(self, what: str, cause: BaseException) -> BrokerUnavailable:
         self._suspect()
-        why = str(self._writer.quota) or self.error or str(cause) or f"no response within {self._timeout:g} seconds"
+        causes = "; ".join(filter(None, (self.error, str(self._writer.quota))))
+        why = causes or str(cause) or f"no response within {self._timeout:g} seconds"
         return BrokerUnavailable(f"{what}: Kafka at {self._settings['bootstrap.servers']} does not respond ({why})")
 
     def _suspect(self) -> None:
@@ -313,8 +323,3 @@ def _resolve(future: asyncio.Future[Written], error: KafkaProblem | None, partit
         future.set_exception(error)
     else:
         future.set_result((partition, offset))
-
-
-def _note_failure(future: asyncio.Future[Written]) -> None:
-    if not future.cancelled() and (error := future.exception()) is not None:
-        _log.error("A record was not written: %s", error)

@@ -159,10 +159,9 @@ def _offsets(consumer: Consumer, partitions: list[KafkaPartition], reset: Reset,
         if p.error is not None:
             raise KafkaException(p.error)
     deleted = [p for p in committed if p.offset >= 0 and ids.is_of_deleted(p.topic, p.metadata or "")]
-    for p in deleted:
-        _log.warning(
-            "Offset %d of %s-%d was committed for a deleted topic of this name", p.offset, p.topic, p.partition
-        )
+    if deleted:
+        names = ", ".join(f"{p.topic}-{p.partition} at {p.offset}" for p in deleted)
+        _log.warning("Offsets that were committed for deleted topics of the same names are not used: %s", names)
     missing = [*(p for p in committed if p.offset < 0), *deleted]
     first = reset.first_offsets(consumer, [TopicPartition(p.topic, p.partition) for p in missing])
     for p in missing:

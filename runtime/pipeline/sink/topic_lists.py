@@ -32,6 +32,7 @@ class TopicIds:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
         self._ids: dict[str, str] = {}
+        self._noted: set[str] = set()  # topics whose ids are only those of committed offsets, maybe of another cluster
 
     def assigned(self, topics: Collection[str]) -> None:
         """Partitions of these topics are going to be read."""
@@ -50,17 +51,21 @@ class TopicIds:
         if not metadata.startswith(_NOTE):
             return False
         noted = metadata.removeprefix(_NOTE)
-        known = self._ids.setdefault(topic, noted)
-        return noted != known and noted.partition("/")[0] == known.partition("/")[0]
+        if topic not in self._ids:  # the brokers do not respond: the next check of the ids decides
+            self._ids[topic] = noted
+            self._noted.add(topic)
+        known = self._ids[topic]
+        is_comparable = topic not in self._noted and not known.endswith(_NO_ID) and _cluster(noted) == _cluster(known)
+        return is_comparable and noted != known
 
     def keep(self, topics: Collection[str]) -> None:
         """Only partitions of these topics are left."""
         self._ids = {topic: topic_id for topic, topic_id in self._ids.items() if topic in topics}
+        self._noted.intersection_update(topics)
 
     def changed(self, current: Mapping[str, str | None]) -> set[str]:
         """The topics that were created again, by their current ids (None: does not exist)."""
-        known = self._ids
-        return {topic for topic, now in current.items() if now and known.setdefault(topic, now) != now}
+        return {topic for topic, now in current.items() if now and self._is_other(topic, now)}
 
     def renew(self, current: Mapping[str, str | None]) -> None:
         """The topics are read from now on as they are now."""
@@ -74,12 +79,24 @@ class TopicIds:
             if topic not in current:
                 _log.warning("The id of topic %s is unknown; its offsets will be committed later", topic)
                 return False
-            if self._ids.setdefault(topic, current[topic]) != current[topic]:
+            if self._is_other(topic, current[topic]):
                 raise TaskLostError(
                     f"topic {topic} was deleted and created again; records of the deleted topic that are not committed "
                     "yet are dropped, and the new topic is read from its start"
                 )
         return True
+
+    def _is_other(self, topic: str, now: str) -> bool:
+        """Whether the topic, which has this id now, is not the one that is read."""
+        known = self._ids.setdefault(topic, now)
+        if topic in self._noted and _cluster(known) != _cluster(now):
+            known = self._ids[topic] = now
+        self._noted.discard(topic)
+        return known != now
+
+
+def _cluster(topic_id: str) -> str:
+    return topic_id.partition("/")[0]
 
 
 def without_note(metadata: str | None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from functools import partial
 
 from textual.content import Content
 
@@ -102,7 +101,8 @@ def _value(decoded: DecodedRecord, view: ByteView | None, columns: int) -> Conte
 
 def next_view(decoded: DecodedRecord, view: ByteView | None) -> ByteView | None:
     """The next view in which the value looks different."""
-    return byte_views.next_view((None, ByteView.TEXT, ByteView.HEX), view, partial(copied, decoded))
+    views = (None, ByteView.TEXT, ByteView.HEX)
+    return byte_views.next_view(views, view, lambda other: _value(decoded, other, 80).plain)
 
 
 def copied(decoded: DecodedRecord, view: ByteView | None) -> str:

@@ -14,17 +14,21 @@ from tests.support.herder.memory_logs import TestLogs, topic
 
 
 class SlowLogs(TestLogs):
-    """Logs that start when the test allows it."""
+    """Logs that start and end when the test allows it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.starting, self.may_start, self.closed = asyncio.Event(), asyncio.Event(), False
+        self.closing, self.may_close = asyncio.Event(), asyncio.Event()
+        self.may_close.set()
 
     async def start(self) -> None:
         self.starting.set()
         await self.may_start.wait()
 
     async def close(self) -> None:
+        self.closing.set()
+        await self.may_close.wait()
         self.closed = True
 
 
@@ -64,3 +68,26 @@ async def test_other_connectors_do_not_wait_for_a_topic_whose_cluster_does_not_r
     await reading
     await offsets.close()
     assert own.closed and away.closed
+
+
+async def test_a_topic_that_is_used_again_while_unused_ones_are_closed_is_opened_again() -> None:
+    configs = {name: {"offsets.storage.topic": name} for name in ("a", "b")}
+    before, after = (SlowLogs(), SlowLogs()), (SlowLogs(), SlowLogs())
+    for logs in (*before, *after):
+        logs.may_start.set()
+    offsets = offsets_of(configs, *before, *after)
+    await offsets.read_to_end()
+    stored = dict(configs)
+    configs.clear()
+    for logs in before:
+        logs.may_close.clear()
+    closing = asyncio.create_task(offsets.open())
+    await asyncio.wait([asyncio.create_task(logs.closing.wait()) for logs in before], return_when="FIRST_COMPLETED")
+    configs.update(stored)
+    reading = [asyncio.create_task(offsets.read_to_end(name)) for name in configs]
+    await asyncio.sleep(0)
+    for logs in before:
+        logs.may_close.set()
+    await asyncio.gather(closing, *reading)
+    assert [logs.closed for logs in (*before, *after)] == [True, True, False, False]
+    assert all(logs.starting.is_set() for logs in after)

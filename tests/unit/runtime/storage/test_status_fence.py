@@ -105,3 +105,16 @@ async def test_a_refused_status_is_not_written_again_if_another_worker_has_writt
     rig.read(status(State.RUNNING, THEIRS, 8))
     assert (rig.store._unsent, rig.sent()) == ({}, [])
     assert rig.store.task_statuses("c")[0].worker_id == THEIRS
+
+
+async def test_a_refused_status_does_not_replace_a_later_one_that_waits_for_the_membership(rig: Rig) -> None:
+    log, refusals = rig.logs.by_topic["s"], [KafkaProblem("the producer has failed")]
+    log.refusal = lambda: refusals.pop() if refusals else None
+    rig.store.put_task(TASK, status(State.RUNNING, OURS, 7))
+    rig.member = False  # an outage ends both the membership and the producer
+    rig.store.put_task(TASK, status(State.FAILED, OURS, 7))
+    await asyncio.sleep(0)
+    rig.member = True
+    await until(lambda: rig.sent())
+    assert b"FAILED" in (log.written[0][1] or b"")
+    assert rig.store.task_statuses("c")[0].state is State.FAILED

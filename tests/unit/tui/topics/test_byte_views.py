@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from tui.screens.dead_letters.letter_editor import LetterEditor, edited
+from tui.screens.topics import record_text
 from tui.topics.byte_views import ByteView, compacted, indented, next_view, shown
+from tui.topics.decoding import RecordDecoder
+from tui.topics.records import TopicRecord
 
 EXACT = '{"price":10.00,"sum":1234567890.12345678901,"big":1e400,"n":9007199254740993,"twice":1,"twice":2}'
 
@@ -35,6 +38,16 @@ def test_each_press_of_the_key_shows_something_else(value: bytes | None, views: 
     for _ in range(3):
         seen.append(next_view(tuple(ByteView), seen[-1], lambda view: shown(value, view)))
     assert [view.value for view in seen[1:]] == views.split()
+
+
+@pytest.mark.parametrize(("value", "views"), [(b'{"a":1}', "text hex decoded"), (b"a", "hex decoded hex")])
+def test_each_press_of_the_key_shows_a_record_differently(value: bytes, views: str) -> None:
+    converter = "org.apache.kafka.connect.storage.StringConverter"
+    record = RecordDecoder("", converter).decoded(TopicRecord("t", 0, 0, value=value))
+    seen: list[ByteView | None] = [None]
+    for _ in range(3):
+        seen.append(record_text.next_view(record, seen[-1]))
+    assert [view.value if view else "decoded" for view in seen[1:]] == views.split()
 
 
 def test_an_edited_dead_letter_differs_only_where_it_was_edited() -> None:

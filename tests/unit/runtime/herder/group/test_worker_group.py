@@ -210,6 +210,8 @@ async def test_a_worker_that_has_left_reports_in_an_earlier_generation() -> None
     now = rig.group.generation
     reports = [("w:2", now), ("w:3", now - 1), ("w:3", now)]
     assert [rig.group.is_outside(worker, generation) for worker, generation in reports] == [False, False, True]
+    rig.member.confirmed_until = lease_time() - 0.001
+    assert not rig.group.is_outside("w:3", now + 1), "this worker was frozen: the other one may have its units"
 
 
 async def test_with_other_workers_new_connectors_need_a_rebalance() -> None:

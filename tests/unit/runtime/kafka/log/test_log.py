@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 import pytest
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaException, Producer, ThrottleEvent
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 
@@ -310,3 +310,25 @@ def broker_knows(worker: Recorder) -> bool:
     """Whether the worker's watch has seen the topic."""
     reader = worker.logs._reader
     return reader is not None and reader.watched
+
+
+async def test_thousands_of_refused_records_are_one_line_of_the_log(
+    recorder: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = recorder()
+    one.logs._loop, one.logs.lost = asyncio.get_running_loop(), "the topic was deleted"
+    for _ in range(3):
+        written = await asyncio.gather(*(one.status.send(b"%d" % n, b"") for n in range(1000)), return_exceptions=True)
+        assert all(isinstance(error, StorageTopicError) for error in written)
+    assert caplog.text.count("was not written") == 1
+
+
+def test_a_delay_by_a_quota_does_not_hide_another_cause() -> None:
+    logs = TopicLogs({"bootstrap.servers": "b:1"})
+    logs._writer.quota(ThrottleEvent("b:1", 1, 2.0))
+    why = "a quota of the brokers delays requests by 2.0 s"
+    assert str(logs._unavailable("x", TimeoutError())) == f"x: Kafka at b:1 does not respond ({why})"
+    logs._broker = "connection refused"
+    assert (
+        str(logs._unavailable("x", TimeoutError())) == f"x: Kafka at b:1 does not respond (connection refused; {why})"
+    )

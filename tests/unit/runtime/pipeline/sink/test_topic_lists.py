@@ -58,6 +58,7 @@ def test_nothing_is_committed_while_the_id_is_not_known() -> None:
         ("one/a", "other/b", False),  # copied to another cluster with its metadata
         ("one/a", None, False),  # the brokers do not respond
         ("one/AAAAAAAAAAAAAAAAAAAAAA", "one/b", False),  # brokers were upgraded to 2.8
+        ("one/a", "one/AAAAAAAAAAAAAAAAAAAAAA", False),  # a broker before 2.8 responds
     ],
 )
 def test_a_commit_notes_the_topic_that_it_is_for(committed_for: str, now: str | None, deleted: bool) -> None:
@@ -71,6 +72,16 @@ def test_a_commit_notes_the_topic_that_it_is_for(committed_for: str, now: str | 
     assert without_note("of the task") == "of the task"
     if now is None:
         assert later.changed({"t": "one/b"}) == {"t"}, "the next check notices it"
+
+
+def test_offsets_do_not_tell_ids_of_a_cluster_that_does_not_respond() -> None:
+    ids = TopicIds(lambda topics: {})
+    assert not ids.is_of_deleted("copied", "headrace.topic=one/a")
+    assert ids.changed({"copied": "other/b"}) == set(), "copied to another cluster with its metadata"
+    assert ids.note("copied") == "headrace.topic=other/b"
+    assert ids.changed({"copied": "other/c"}) == {"copied"}
+    assert not ids.is_of_deleted("t", "headrace.topic=one/a")
+    assert not ids.is_of_deleted("t", "headrace.topic=one/b"), "of another partition: which one is deleted is unknown"
 
 
 def test_requests_for_ids_authenticate_as_the_consumer() -> None:
