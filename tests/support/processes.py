@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -34,12 +34,24 @@ class Startable:
 
 def children(pid: int) -> list[int]:
     """All descendants of a process, nearest first."""
-    found, queue = [], [pid]
-    while queue:
-        parent = queue.pop(0)
-        for child in direct_children(parent):
-            found.append(child)
-            queue.append(child)
+    parents, found = _parents(), [pid]
+    for parent in found:
+        found += [child for child, its_parent in parents.items() if its_parent == parent]
+    return found[1:]
+
+
+def direct_children(pid: int) -> list[int]:
+    """The direct children of a process."""
+    return [child for child, parent in _parents().items() if parent == pid]
+
+
+def _parents() -> dict[int, int]:
+    """The parent of each process. The lists of children that threads have miss some while other threads end."""
+    found: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):  # the process has ended
+                found[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
     return found
 
 
@@ -88,13 +100,4 @@ def _thread_states(pid: int) -> list[str]:
         stats = [task / "stat" for task in Path(f"/proc/{pid}/task").iterdir()]
         return [stat.read_text().rpartition(")")[2].split()[0] for stat in stats]
     except OSError:  # a thread has ended meanwhile
-        return []
-
-
-def direct_children(pid: int) -> list[int]:
-    """The direct children of a process."""
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        return [int(c) for task in tasks for c in (task / "children").read_text().split()]
-    except OSError:
         return []

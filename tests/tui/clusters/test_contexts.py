@@ -115,8 +115,8 @@ async def test_undo_of_delete(worker: str, request: pytest.FixtureRequest, broke
 
 
 async def test_an_outage_half_way_through_a_promotion(ours: Cluster) -> None:
-    """The answer to the second connector is lost: it was created, and the console cannot know."""
-    names = [ours.source("staging-lost", state="STOPPED") for _ in range(3)]
+    """The answer to the second connector is lost: it was created, and the console cannot know. The third is refused."""
+    names = [ours.source("staging-lost", state="STOPPED") for _ in range(4)]
     ours.made += [name.removeprefix("staging-") for name in names]
     async with Forwarder(ours.url) as other, console(ours.url, 120, 40) as seen:
         with context_prod(other.url):
@@ -124,22 +124,22 @@ async def test_an_outage_half_way_through_a_promotion(ours: Cluster) -> None:
                 await seen.go(name)
                 await seen.press("space")
             await seen.press("greater_than_sign")
-            await seen.sees("3 to create STOPPED", "> promotes")
+            await seen.sees("4 to create STOPPED", "> promotes")
             assert isinstance(seen.app.screen, PromoteScreen)
             there = [name.removeprefix("staging-") for name in seen.app.screen.names]
             other.dies_of = there[1].encode()
             await seen.press("greater_than_sign")
-            await seen.confirm("3", "enter")
-            await seen.sees("1 of 3 promoted and kept", "F5 plans", "not tried")
-            assert [bool(config(ours, name)) for name in there] == [True, True, False]
+            await seen.confirm("4", "enter")
+            await seen.sees("1 of 4 promoted and kept", "F5 plans", "not tried")
+            assert [bool(config(ours, name)) for name in there] == [True, True, False, False]
             await seen.press("f5")
             await seen.sees("cannot reach")
             await other.revive()
             await seen.press("f5")
-            await seen.sees("1 to create STOPPED, 2 unchanged")
+            await seen.sees("2 to create STOPPED, 2 unchanged")
             await seen.press("greater_than_sign")
-            await seen.confirm("y")
-            await seen.sees("1 connector promoted; o opens prod", "3 unchanged")
+            await seen.confirm("2", "enter")
+            await seen.sees("2 connectors promoted; o opens prod", "4 unchanged")
     assert all(config(ours, name)["tasks.max"] == "2" for name in there)
 
 
