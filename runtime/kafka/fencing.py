@@ -74,11 +74,11 @@ def _raise_final(settings: Mapping[str, Any], transactional_id: str, error: Exce
 def _attempt(settings: Mapping[str, Any], wanted: list[str], timeout: float) -> dict[str, Exception]:
     """The ids that could not be fenced, with the reasons. Uses a new client, which knows no stale coordinators and
     takes ten milliseconds."""
-    from kafka.errors import KafkaError
+    from kafka import errors
 
     try:
         admin = open_admin(settings, timeout, max_in_flight_requests_per_connection=_PIPELINED)
-    except KafkaError as e:
+    except errors.KafkaError as e:
         return dict.fromkeys(wanted, e)
     try:
         failed: dict[str, Exception] = admin._manager.run(_send, admin, wanted)

@@ -198,7 +198,7 @@ class ResolvingHost:
 
     async def _with_secrets(self, config: Mapping[str, str]) -> tuple[dict[str, str], Collection[str], set[str]]:
         """The configuration with variables resolved, the values of the variables, and these with all passwords."""
-        if not self._providers.by_name:
+        if not self._providers.by_name or not any(map(has_variables, config.values())):
             return dict(config), (), passwords(config)
         resolved = await asyncio.to_thread(self._providers.resolve, config)
         return resolved.config, resolved.secrets, {*resolved.secrets, *passwords(resolved.config)}

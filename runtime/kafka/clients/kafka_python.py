@@ -1,7 +1,9 @@
 """Requests about groups of any protocol, through kafka-python: confluent-kafka supports only consumer groups.
 
-The import takes 0.3 seconds and the calls block: from threads only. Uses a few names that are not public API, so
-kafka-python is pinned."""
+The import takes 0.3 seconds and the calls block: from threads only. A thread imports from the package first, as in
+`from kafka import errors`: an import of a submodule locks the submodule before the package, and if another thread
+imports the package at that time, both get modules without names. Uses a few names that are not public API,
+so kafka-python is pinned."""
 
 from __future__ import annotations
 
@@ -95,7 +97,7 @@ def open_admin(settings: Mapping[str, Any], timeout: float, **more: Any) -> Any:
 
     It would choose one of the servers at random and spend all the time on it, even if it does not respond: first, each
     server gets a second, then its share of the rest, but not less than a second, since a handshake has many steps."""
-    from kafka.errors import KafkaTimeoutError
+    from kafka import errors
 
     from runtime.kafka.clients.next_address import no_response
 
@@ -111,16 +113,15 @@ def open_admin(settings: Mapping[str, Any], timeout: float, **more: Any) -> Any:
             break
         try:
             return _open_admin(settings, server, min(share, left), limits)
-        except KafkaTimeoutError:
+        except errors.KafkaTimeoutError:
             no_response(server)
-    raise KafkaTimeoutError(f"Unable to bootstrap from {', '.join(servers)}")
+    raise errors.KafkaTimeoutError(f"Unable to bootstrap from {', '.join(servers)}")
 
 
 def _open_admin(settings: Mapping[str, Any], server: str, timeout: float, limits: Mapping[str, Any]) -> Any:
     """The constructor starts a thread and then connects: without close() it would leave the thread and its sockets
     behind when it cannot."""
-    from kafka.admin import KafkaAdminClient
-    from kafka.errors import KafkaError
+    from kafka import KafkaAdminClient, errors
 
     from runtime.kafka.clients.next_address import FAILED_LAST
 
@@ -128,7 +129,7 @@ def _open_admin(settings: Mapping[str, Any], server: str, timeout: float, limits
     reaching = {**kafka_python_config(settings), "bootstrap_servers": server, **FAILED_LAST}
     try:
         admin.__init__(**reaching, **limits, bootstrap_timeout_ms=int(timeout * 1000))
-    except KafkaError:
+    except errors.KafkaError:
         admin._closed = False
         admin.close()
         raise

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from kafka.cluster import collect_hosts
+from kafka import cluster
 from kafka.net.inet import KafkaNetSocket
 
 _plain: Any = KafkaNetSocket()
@@ -40,7 +40,7 @@ class FailedAddressesLast:
 def no_response(server: str) -> None:
     """The address to which a client of this server (host:port) has last connected may accept connections, but does not
     respond."""
-    host = collect_hosts(server)[0][0]
+    host = cluster.collect_hosts(server)[0][0]
     if host in _connected:
         _failed[_connected[host]] = time.monotonic()
 

@@ -9,8 +9,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from kafka.coordinator.base import BaseCoordinator
-from kafka.coordinator.heartbeat import Heartbeat
+from kafka import coordinator
 from kafka.net.compat import KafkaNetClient
 
 from runtime.kafka.clients.next_address import FAILED_LAST
@@ -38,7 +37,7 @@ OFFERED = (2, 1)
 """Protocol versions offered, the preferred one first. Version 0 would stop all work in each rebalance."""
 
 
-class ConfirmingHeartbeat(Heartbeat):  # type: ignore[misc]  # kafka-python has no types
+class ConfirmingHeartbeat(coordinator.heartbeat.Heartbeat):  # type: ignore[misc]  # kafka-python has no types
     """Records the time until which the coordinator certainly counts this worker as a member."""
 
     confirmed_until = 0.0
@@ -66,7 +65,7 @@ class ConfirmingHeartbeat(Heartbeat):  # type: ignore[misc]  # kafka-python has 
         self.confirmed_until = since + self.duration
 
 
-class GroupCoordinator(BaseCoordinator):  # type: ignore[misc]  # kafka-python has no types
+class GroupCoordinator(coordinator.base.BaseCoordinator):  # type: ignore[misc]  # kafka-python has no types
     """One worker's membership. `describe` returns the worker's metadata without its allocation; `on_lost` is called at
     once when the coordinator no longer counts the worker as a member, `on_rejoin` when it must join again."""
 

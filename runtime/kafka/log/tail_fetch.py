@@ -65,7 +65,7 @@ class TailFetcher:
     def transactional_ids(self, producer_ids: Collection[int]) -> dict[int, str]:
         """Transactional ids by producer id; only of transactions that the principal may DESCRIBE, and none if Kafka
         does not answer."""
-        from kafka.errors import KafkaError
+        from kafka import errors
 
         try:
             admin = self._admin(self._timeout)
@@ -73,7 +73,7 @@ class TailFetcher:
                 listed = admin.list_transactions(producer_id_filters=list(producer_ids))
             finally:
                 admin.close()
-        except KafkaError:
+        except errors.KafkaError:
             return {}
         return {
             transaction.producer_id: transaction.transactional_id
