@@ -42,7 +42,7 @@ class Bulky(SourceTask):
     """Polls `size` records at once, and notes the times of commit(), in milliseconds since 1970."""
 
     size = 150
-    commits: ClassVar[list[float]] = []
+    commits: ClassVar[list[int]] = []
 
     def start(self, config: object) -> None:
         self._number = 0
@@ -53,7 +53,7 @@ class Bulky(SourceTask):
         return [SourceRecord({"p": 1}, {"n": n}, self.context.configs["topic"], str(n)) for n in numbers]
 
     def commit(self) -> None:
-        self.commits.append(time.time() * 1000)
+        self.commits.append(int(time.time() * 1000))
 
 
 class Transactional(SourceTask):
