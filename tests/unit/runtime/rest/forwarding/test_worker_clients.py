@@ -34,6 +34,9 @@ class Workers:
         await writer.drain()
         writer.close()
 
+    async def are_asked(self, times: int) -> None:
+        await until(lambda: self.asked == times)
+
 
 async def test_requests_in_progress_are_not_broken_off_for_those_to_further_workers(
     monkeypatch: pytest.MonkeyPatch,
@@ -43,7 +46,7 @@ async def test_requests_in_progress_are_not_broken_off_for_those_to_further_work
     urls, sent = await workers.start(4), list[asyncio.Task[worker_clients.PeerResponse]]()
     for number, url in enumerate(urls, 1):
         sent.append(asyncio.create_task(clients.send(url, REQUEST)))
-        await until(lambda: workers.asked == number)  # noqa: B023
+        await workers.are_asked(number)
     workers.may_respond.set()
     assert [response.status for response in await asyncio.gather(*sent)] == [200] * 4
     await clients.send(urls[0], REQUEST)

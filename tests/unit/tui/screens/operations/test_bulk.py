@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -12,6 +13,13 @@ from tui.model import Connector
 from tui.screens.operations.actions import ACTIONS, ConnectorAction
 from tui.screens.operations.bulk import MAX_REQUESTS, BulkOperation, chosen
 from tui.screens.services.operations import Operation, Operations
+
+
+def not_sent(operations: Operations, action: ConnectorAction, target: Connector, why: str) -> Operation:
+    """What the screen does with a target to which nothing is sent."""
+    operation = operations.begin(action.name, target.name, doing=action.doing)
+    operations.failed(operation, why)
+    return operation
 
 
 async def test_requests_that_were_sent_do_not_wait_and_cannot_be_cancelled() -> None:
@@ -27,17 +35,12 @@ async def test_requests_that_were_sent_do_not_wait_and_cannot_be_cancelled() -> 
         operations.done(operation, "stopped")
         return operation
 
-    def not_sent(action: ConnectorAction, target: Connector, why: str) -> Operation:
-        operation = operations.begin(action.name, target.name, doing=action.doing)
-        operations.failed(operation, why)
-        return operation
-
     by_name = {target.name: target for target in connectors}
     bulk = BulkOperation(
         ACTIONS["stop"],
         chosen(ACTIONS["stop"], connectors, operations.pending),
         act,
-        not_sent,
+        partial(not_sent, operations),
         by_name.get,
         lambda: summaries.append(bulk.summary()),
     )
@@ -66,14 +69,9 @@ async def test_a_worker_that_ends_during_a_request_does_not_end_the_others(sent:
         operations.failed(operation, "gone", error)
         return operation
 
-    def not_sent(action: ConnectorAction, target: Connector, why: str) -> Operation:
-        operation = operations.begin(action.name, target.name, doing=action.doing)
-        operations.failed(operation, why)
-        return operation
-
     by_name = {target.name: target for target in connectors}
     targets = chosen(ACTIONS["stop"], connectors, operations.pending)
-    await BulkOperation(ACTIONS["stop"], targets, act, not_sent, by_name.get, lambda: None).run()
+    await BulkOperation(ACTIONS["stop"], targets, act, partial(not_sent, operations), by_name.get, lambda: None).run()
     assert targets[-1].message == last
 
 
