@@ -18,9 +18,9 @@ from runtime.config.spark_cluster import invalid_executor_size
 from runtime.config.worker_config import WorkerConfig
 from runtime.connectors.spark.local_paths import local_paths
 from runtime.definitions.render import definition
-from runtime.herder.configs import topic_creation
 from runtime.herder.configs.override_policy import OverridePolicy, policy_of
 from runtime.herder.configs.task_specs import DEDICATED, ISOLATION, SHARED
+from runtime.herder.configs.used_clients import OFFSETS_TOPIC, used_clients
 from runtime.kafka.clients.definitions import client_keys
 from runtime.kafka.clients.java_classes import ignored_interceptors, refusal
 from runtime.kafka.formats import java_ordered
@@ -119,9 +119,8 @@ _CONNECTORS: Mapping[str, Callable[[Mapping[str, str]], _Paths]] = {
 }
 
 
-_DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 _GROUP = "consumer.override.group.id"
-_OFFSETS, _ELSEWHERE = "offsets.storage.topic", "producer.override.bootstrap.servers"
+_ELSEWHERE = "producer.override.bootstrap.servers"
 _READERS = ("admin.override.bootstrap.servers", "consumer.override.bootstrap.servers")
 _CONVERTERS = ("key.converter.", "value.converter.", "header.converter.")
 
@@ -175,14 +174,7 @@ class WorkerChecks:
         response["error_count"] += sum(len(entry["value"]["errors"]) for entry in entries)
 
     def _clients(self, kind: str, config: Mapping[str, str]) -> list[str]:
-        """The Kafka clients that the connector uses; overrides of other clients have no effect. A source with an offset
-        topic of its own, as with exactly-once, also reads and creates that topic (KIP-618)."""
-        if kind == ConnectorType.SINK:
-            return ["producer", "consumer", "admin"] if config.get(_DEAD_LETTERS) else ["consumer"]
-        if self._worker.exactly_once.transactional_tasks or java_trim(config.get(_OFFSETS, "")):
-            return ["producer", "consumer", "admin"]
-        created = any(key.startswith(topic_creation.PREFIX) for key in config)
-        return ["producer", "admin"] if created else ["producer"]
+        return used_clients(kind, config, self._worker.exactly_once.transactional_tasks)
 
     def _find(self, kind: str, config: Mapping[str, str]) -> Iterator[ConfigIssue]:
         if kind == ConnectorType.SINK:
@@ -198,16 +190,15 @@ class WorkerChecks:
     def _offsets(self, config: Mapping[str, str]) -> Iterator[ConfigIssue]:
         """An exactly-once source writes its offsets with its records. Otherwise the worker's producer writes them."""
         elsewhere = config.get(_ELSEWHERE)
-        if not config.get(_OFFSETS) or not elsewhere:
+        if not config.get(OFFSETS_TOPIC) or not elsewhere:
             return
         if not self._worker.exactly_once.transactional_tasks:
-            yield ConfigIssue(
-                _OFFSETS, f"{_OFFSETS} cannot be on another cluster: leave out {_OFFSETS} or {_ELSEWHERE}"
-            )
+            remedy = f"leave out {OFFSETS_TOPIC} or {_ELSEWHERE}"
+            yield ConfigIssue(OFFSETS_TOPIC, f"{OFFSETS_TOPIC} cannot be on another cluster: {remedy}")
         elif missing := [key for key in _READERS if config.get(key) != elsewhere]:
             yield ConfigIssue(
-                _OFFSETS,
-                f"{_OFFSETS} is on another cluster ({_ELSEWHERE}), where it has to be read, too: set "
+                OFFSETS_TOPIC,
+                f"{OFFSETS_TOPIC} is on another cluster ({_ELSEWHERE}), where it has to be read, too: set "
                 f"{' and '.join(missing)} to {elsewhere}",
             )
 

@@ -12,6 +12,7 @@ from runtime.config.providers import has_variables
 from runtime.config.spark_cluster import PREFIX, executor_size_of
 from runtime.config.worker_config import WorkerConfig
 from runtime.herder.configs.topic_creation import topic_groups
+from runtime.herder.configs.used_clients import OFFSETS_TOPIC, used_clients
 from runtime.host.port import ConnectorInfo
 from runtime.java.target import JavaTarget, is_java_target
 from runtime.kafka.clients.java_classes import IGNORE_INTERCEPTORS
@@ -26,7 +27,7 @@ from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec
 ISOLATION, SHARED, DEDICATED = "headrace.isolation", "shared", "dedicated"
 """Headrace's connector property for tasks that run in slots of their own."""
 
-GROUP, OFFSETS_TOPIC = "consumer.override.group.id", "offsets.storage.topic"
+GROUP = "consumer.override.group.id"
 ISOLATION_LEVEL = "consumer.override.isolation.level"
 
 _epochs = itertools.count(1)
@@ -74,9 +75,12 @@ def spec(
     source = order.info.type == ConnectorType.SOURCE
     own_topic = offsets_topic(worker, config) if source else None
     transactional = source and worker.exactly_once.transactional_tasks
-    producer = (
-        _transactional_producer(worker, order, own_topic) if transactional else _client(worker, order, "producer")
-    )
+    clients = used_clients(order.info.type, config, transactional)
+
+    def client(kind: str) -> dict[str, object]:
+        return _client(worker, order, kind) if kind in clients else {}
+
+    producer = _transactional_producer(worker, order, own_topic) if transactional else client("producer")
     return TaskSpec(
         connector=order.connector,
         task=order.task,
@@ -99,7 +103,7 @@ def spec(
         offsets_copy_topic=worker.offsets.topic if own_topic else "",
         offsets=list(offsets),
         topic_groups=topic_groups(config) if worker.topic_creation and source else [],
-        admin=_client(worker, order, "admin"),
+        admin=client("admin"),
         flush_interval=worker.flush_interval,
         flush_timeout=worker.flush_timeout,
         track_topics=worker.topic_tracking,

@@ -57,6 +57,16 @@ def test_a_transactional_id_outside_of_exactly_once_is_refused() -> None:
         spec(WORKER, order(transactional_id="mine"), [], paused=False)
 
 
+def test_overrides_of_clients_that_a_task_does_not_use_do_not_fail_it() -> None:
+    config = {"connector.class": "FileStreamSink", "topics": "t", "producer.override.acks": "true"}
+    without = spec(WORKER, TaskRequest("c", 0, SINK, config, config), [], paused=False)
+    assert (without.producer, without.admin, bool(without.consumer)) == ({}, {}, True)
+    config["errors.deadletterqueue.topic.name"] = "letters"
+    with pytest.raises(ClientConfigError, match="acks"):
+        spec(WORKER, TaskRequest("c", 0, SINK, config, config), [], paused=False)
+    assert spec(WORKER, order(), [], paused=False).admin == {}
+
+
 SINK = ConnectorInfo("FileStreamSink", "sink", "1", "T", "runtime.connectors.file_sink:FileStreamSinkTask")
 
 
