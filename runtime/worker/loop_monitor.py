@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
 from typing import Final
 
 from runtime.system.scheduling import wait_of
@@ -61,8 +60,7 @@ _log = logging.getLogger(__name__)
 class LoopMonitor:
     """Measures the delay of a timer on the event loop. While the timer is late, a thread records the loop's stack."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._due = 0.0
         self._thread = self._thread_id = 0
         self._waited = self._collected = 0.0
@@ -89,7 +87,7 @@ class LoopMonitor:
             self._timer.cancel()
 
     def _tick(self) -> None:
-        now, waited = self._clock(), wait_of(os.getpid(), self._thread_id)
+        now, waited = time.monotonic(), wait_of(os.getpid(), self._thread_id)
         collected = self._collections.total
         if self._due:
             self.record_delay(now - self._due - (waited - self._waited), now, collected - self._collected)
@@ -110,7 +108,7 @@ class LoopMonitor:
 
     def _watch(self) -> None:
         while not self._closing.wait(INTERVAL):
-            if self._clock() > self._due + THRESHOLD / 2 and not self._stack:
+            if time.monotonic() > self._due + THRESHOLD / 2 and not self._stack:
                 self._stack = self._where()
 
     def _where(self) -> list[traceback.FrameSummary]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from runtime.api.errors import ConnectError
 from runtime.api.task import Offset, OffsetReader, Partition
@@ -138,13 +138,11 @@ class BatchPlanner:
         shares: Shares,
         tasks: int,
         interval: float,
-        now: Callable[[], float] = time.time,
     ) -> None:
         """`position`: where to begin, None for the reader's initial offset. `interval`: seconds between two questions
-        for new data. `now`: the time in seconds since 1970, from which batches are numbered, so that no number is used
-        again after offsets were altered."""
+        for new data."""
         self._reader, self._source, self._position = reader, source, position
-        self._shares, self._tasks, self._interval, self._now = shares, tasks, interval, now
+        self._shares, self._tasks, self._interval = shares, tasks, interval
         self._number = 0
         self._unmarked: ReaderOffset | None = None  # the end of the last shared batch
 
@@ -179,7 +177,8 @@ class BatchPlanner:
         return position.start if position.end is None else position.end
 
     def _numbered(self, start: ReaderOffset, end: ReaderOffset, partitions: int, tasks: int) -> SharedBatch:
-        self._number = max(self._number + 1, int(self._now() * 1000))
+        # by the time, so that no number is used again after offsets were altered
+        self._number = max(self._number + 1, int(time.time() * 1000))
         return SharedBatch(start, end, self._number, partitions, tasks)
 
     def _read_alone(self, out: ChunkThread, at: BatchPosition, batch: MicroBatch) -> None:

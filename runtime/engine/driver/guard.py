@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from runtime.engine.protocol.lease import DUMP_SIGNAL
@@ -27,8 +27,8 @@ _DUMP_POLL = 0.02
 class Guard:
     """Checks the leases of all slots in a driver's folder. Only descendants of this process are killed."""
 
-    def __init__(self, folder: str, clock: Callable[[], float] = lease_time) -> None:
-        self._folder, self._clock = folder, clock
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
 
     def start(self) -> None:
         """Start the thread."""
@@ -45,7 +45,7 @@ class Guard:
         for path, pid, deadline in granted(self._folder):
             if not is_below(pid, os.getpid()):
                 _forget(path)
-            elif deadline <= self._clock():
+            elif deadline <= lease_time():
                 over.append((pid, stack_of(path)))
         end(over)
 

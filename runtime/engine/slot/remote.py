@@ -105,16 +105,9 @@ _RENEWALS = 8  # within one lease
 class LeaseRenewal:
     """Asks for renewals on a connection of its own, since the channel may be busy with large messages."""
 
-    def __init__(
-        self,
-        connect: Callable[[], TlsSocket],
-        cell: LeaseCell,
-        ttl: float,
-        stacks: TextIO,
-        clock: Callable[[], float] = lease_time,
-    ) -> None:
+    def __init__(self, connect: Callable[[], TlsSocket], cell: LeaseCell, ttl: float, stacks: TextIO) -> None:
         """`stacks` gets the stacks of all threads if the lease ends."""
-        self._connect, self._cell, self._ttl, self._stacks, self._clock = connect, cell, ttl, stacks, clock
+        self._connect, self._cell, self._ttl, self._stacks = connect, cell, ttl, stacks
         self._connection: TlsSocket | None = None
 
     def start(self) -> None:
@@ -130,7 +123,7 @@ class LeaseRenewal:
         if self._connection is None:
             self._connection = self._connect()
             self._connection.settimeout(self._ttl)
-        asked = self._clock()
+        asked = lease_time()
         request: RenewMessage = {"op": "renew"}
         self._connection.sendall(encode(request))
         response = frames.read(self._connection.stream)
@@ -139,7 +132,7 @@ class LeaseRenewal:
         return self._extend(asked + response[0]["seconds"])
 
     def _extend(self, deadline: float) -> bool:
-        now = self._clock()
+        now = lease_time()
         if deadline <= now:
             return False
         if self._cell.lapsed(now):
@@ -158,7 +151,7 @@ class LeaseRenewal:
             except (OSError, frames.FrameError):
                 self._disconnect()
                 pause.wait(_RETRY)
-            if self._cell.lapsed(self._clock()):
+            if self._cell.lapsed(lease_time()):
                 os._exit(1)
 
     def _disconnect(self) -> None:

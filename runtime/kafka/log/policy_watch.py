@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
@@ -19,15 +19,12 @@ _INTERVAL = 60.0  # seconds between two requests
 class PolicyWatch:
     """Logs that a policy was changed. Requests are sent without waiting for the response. One thread."""
 
-    def __init__(
-        self, admin: Any, specs: Sequence[TopicSpec], clock: Callable[[], float] = time.monotonic,
-        every: float = _INTERVAL,
-    ) -> None:  # fmt: skip
+    def __init__(self, admin: Any, specs: Sequence[TopicSpec], every: float = _INTERVAL) -> None:
         """`every`: seconds between two requests, and until the first one: the start has checked the policies."""
-        self._admin, self._specs, self._clock, self._every = admin, specs, clock, every
+        self._admin, self._specs, self._every = admin, specs, every
         self._pending: list[tuple[TopicSpec, Future[Any]]] = []
         self._unsuitable: set[str] = set()
-        self._next = clock() + every
+        self._next = time.monotonic() + every
 
     def check(self) -> None:
         """Process the last response, and send the next request when it is due."""
@@ -35,8 +32,8 @@ class PolicyWatch:
             pending, self._pending = self._pending, []
             for spec, future in pending:
                 self._process(spec, future)
-        if not self._pending and self._clock() >= self._next:
-            self._next = self._clock() + self._every
+        if not self._pending and time.monotonic() >= self._next:
+            self._next = time.monotonic() + self._every
             self._pending = request_settings(self._admin, self._specs)
 
     def _process(self, spec: TopicSpec, future: Future[Any]) -> None:

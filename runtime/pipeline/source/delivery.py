@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from runtime.api.errors import ConnectError
@@ -158,14 +158,11 @@ class CommitCalls:
     After commit() a task may discard all records that it has returned, so a call waits while the rate limit holds back
     some of them. A task that ends before they are sent is not called again."""
 
-    def __init__(
-        self, task: SourceTask, control: TaskControl, interval: float, requests: CommitRequests,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:  # fmt: skip
-        self._task, self._control, self._interval, self._clock = task, control, interval, clock
+    def __init__(self, task: SourceTask, control: TaskControl, interval: float, requests: CommitRequests) -> None:
+        self._task, self._control, self._interval = task, control, interval
         self._requests = requests
         self._wanted = implements(task, "commit")
-        self._next = clock() + interval
+        self._next = time.monotonic() + interval
         self._started = self._deferred = False
 
     def started(self) -> None:
@@ -174,7 +171,7 @@ class CommitCalls:
 
     def committed(self) -> None:
         """Offsets have been committed, or the task ends."""
-        self._next = self._clock() + self._interval
+        self._next = time.monotonic() + self._interval
         self._deferred = self._requests.held
         if not self._wanted or not self._started or self._deferred:
             return
@@ -191,9 +188,9 @@ class CommitCalls:
 
     def when_due(self) -> None:
         """Call commit() if no offsets have been committed for the interval."""
-        if self._wanted and self._clock() >= self._next:
+        if self._wanted and time.monotonic() >= self._next:
             self.committed()
 
     def wait(self, longest: float) -> float:
         """Seconds until the next call is due, at most `longest`."""
-        return max(0.0, min(longest, self._next - self._clock())) if self._wanted else longest
+        return max(0.0, min(longest, self._next - time.monotonic())) if self._wanted else longest

@@ -59,10 +59,9 @@ class ExactlyOnceDelivery:
         conversion: SourceConversion,
         requests: CommitRequests,
         task: SourceTask,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._spec, self._control, self._conversion, self._requests = spec, control, conversion, requests
-        self._clock, self._created = clock, clock()
+        self._created = time.monotonic()
         self._producers = host.producers
         self._wait = BrokerWait(
             control, "producer", spec.producer, lambda reason: host.state(spec, State.UNASSIGNED, reason)
@@ -72,7 +71,7 @@ class ExactlyOnceDelivery:
         self._transactions = Transactions(
             spec.producer, control, spec.flush_timeout, purpose, self._reports is not None
         )
-        self._commits = CommitCalls(task, control, spec.flush_interval, requests, clock)
+        self._commits = CommitCalls(task, control, spec.flush_interval, requests)
         self._producer = self._transactions.producer
         self._share = self._producer.share()
         self._sender = Sender(
@@ -87,14 +86,14 @@ class ExactlyOnceDelivery:
         self._offsets: dict[bytes, Mapping[str, Any] | None] = {}  # of the open transaction, and of aborted ones
         self._incomplete = False  # a batch has been sent in part
         self._failed: Exception | None = None
-        self._next_commit = clock() + spec.transaction_interval
+        self._next_commit = time.monotonic() + spec.transaction_interval
         settings = spec.offsets_producer
         self._copy = OffsetsCopy(
             lambda: host.producers.take(settings, purpose=Purpose.OFFSETS), spec.offsets_copy_topic
         ) if spec.offsets_copy_topic else None  # fmt: skip
         self._committing: dict[bytes, Mapping[str, Any] | None] = {}
         self._timeout = transaction_timeout(spec.producer)
-        self._sharing = SharedTransactions(clock, self._timeout)
+        self._sharing = SharedTransactions(time.monotonic, self._timeout)
         self._began, self._warned_of_limit = 0.0, False  # of the open transaction
 
     def start(self) -> None:
@@ -145,7 +144,7 @@ class ExactlyOnceDelivery:
         elif self._acks.pending:
             self._producer.poll(min(seconds, REPORTS))
         elif self._at_intervals and self._transactions.open:
-            self._control.wait(min(seconds, max(self._next_commit - self._clock(), 0.0)))
+            self._control.wait(min(seconds, max(self._next_commit - time.monotonic(), 0.0)))
         else:
             self._control.wait(self._commits.wait(seconds))
 
@@ -154,7 +153,7 @@ class ExactlyOnceDelivery:
         Kafka aborts it: its remaining records are a debt, which delays the next transaction."""
         if self.boundaries is None or not self._transactions.open or seconds <= 0:
             return seconds
-        left = self._began + self._timeout * _DELAYED_SHARE - self._clock()
+        left = self._began + self._timeout * _DELAYED_SHARE - time.monotonic()
         if left > 0:
             return min(seconds, left)
         if not self._warned_of_limit:
@@ -214,7 +213,7 @@ class ExactlyOnceDelivery:
             self._send_waiting()
         if self._transactions.open and not self._sharing.may_share():
             self._commit()
-        elif self._offsets and not self._transactions.open and self._clock() >= self._next_commit:
+        elif self._offsets and not self._transactions.open and time.monotonic() >= self._next_commit:
             self._commit()  # offsets without records
 
     def _take_requests(self) -> None:
@@ -233,7 +232,7 @@ class ExactlyOnceDelivery:
         return self._sharing.may_wait(records, sum(map(_size, self._waiting)))
 
     def _is_interval_over(self) -> bool:
-        return self._at_intervals and self._clock() >= self._next_commit
+        return self._at_intervals and time.monotonic() >= self._next_commit
 
     def _end(self, end: End | None) -> None:
         if end is End.COMMIT:
@@ -261,7 +260,7 @@ class ExactlyOnceDelivery:
         if not self._transactions.open:
             self._acks = Acks(share=self._share)
             self._transactions.begin()
-            self._began = self._clock()
+            self._began = time.monotonic()
             self._sharing.began()
 
     def _send(self, batch: MessageBatch) -> None:
@@ -286,7 +285,7 @@ class ExactlyOnceDelivery:
         """Start to commit everything that has been converted, with its offsets."""
         if self._waiting:
             self._send_waiting()
-        self._next_commit = self._clock() + self._spec.transaction_interval
+        self._next_commit = time.monotonic() + self._spec.transaction_interval
         if not self._transactions.open and not self._offsets:
             return
         self._settle()
@@ -382,7 +381,7 @@ class ExactlyOnceDelivery:
             # The broker refuses all records of a request that is too large, although each may be small enough.
             self._producers.send_singly(name)
             return TaskLostError("a request was too large for its topic; records are sent in separate requests")
-        if self._producer.lost_topic(error, self._clock() - self._created):
+        if self._producer.lost_topic(error, time.monotonic() - self._created):
             return lost_topic(error)
         if self._producer.blames_record(error):
             return send_failure(error, self._spec.producer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,16 +28,16 @@ _types = pa.types
 class FieldInference:
     """Merges the fields of records: integers and decimals become the latter, other types texts."""
 
-    def __init__(self, records: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, records: int, seconds: float) -> None:
         """`records`: after which the schema is known; `seconds` after the first of them, if fewer arrive."""
-        self._left, self._seconds, self._clock = records, seconds, clock
+        self._left, self._seconds = records, seconds
         self._until: float | None = None
         self._fields: dict[str, Any] = {}
         self._seen = False
 
     @property
     def enough(self) -> bool:
-        return self._left <= 0 or (self._until is not None and self._clock() >= self._until)
+        return self._left <= 0 or (self._until is not None and time.monotonic() >= self._until)
 
     @property
     def schema(self) -> Any:
@@ -53,7 +53,7 @@ class FieldInference:
         for schemas in polls:
             for schema in schemas:
                 if self._until is None:
-                    self._until = self._clock() + self._seconds
+                    self._until = time.monotonic() + self._seconds
                 self._add(schema)
                 self._left -= 1
                 if self._left <= 0:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import datetime as dt
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from itertools import count
 from typing import Any, ClassVar
 
@@ -38,8 +38,7 @@ _tokens = count(1)
 class InnoDbTransactions:
     """The transactions of a server, for one task or connector."""
 
-    def __init__(self, sleep: Callable[[float], object] = time.sleep) -> None:
-        self._sleep = sleep
+    def __init__(self) -> None:
         self._visible: bool | None = None
 
     def visible(self, connection: Connection) -> bool:
@@ -62,7 +61,7 @@ class InnoDbTransactions:
 
     def fence(self, connection: Connection) -> ListedFence:
         """Waits for the transactions that are open now."""
-        self._sleep(REGISTRATION)
+        time.sleep(REGISTRATION)
         return ListedFence(connection, self._listed)
 
     def _listed(self, connection: Connection) -> Collection[ListedTransaction]:
@@ -80,7 +79,7 @@ class InnoDbTransactions:
                     for session, started, own, reads_only, _ in rows
                     if not (own or reads_only)
                 }
-            self._sleep(REGISTRATION)
+            time.sleep(REGISTRATION)
         raise RetriableError(
             "The database does not refresh its list of transactions, information_schema.innodb_trx, probably because "
             "another session queries it all the time"
