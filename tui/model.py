@@ -182,6 +182,11 @@ def config_text(config: Mapping[str, Json]) -> dict[str, str]:
     return {key: text for key, text in texts.items() if config[key] is not None}
 
 
+def topics_read(config: Mapping[str, str]) -> list[str]:
+    """The topics that the config of a sink lists; empty if it has a pattern instead."""
+    return [topic for part in config.get("topics", "").split(",") if (topic := part.strip())]
+
+
 def connectors(expanded: Mapping[str, Json]) -> dict[str, Connector]:
     """The connectors of a response to `?expand=status&expand=info`, by name. Raises MalformedResponse."""
     return {name: connector(name, part.get("status"), part.get("info")) for name, part in expanded.items()}

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from runtime.api.errors import ConfigError
+from runtime.config.properties import with_prefix
 
 LOOPBACK = "127.0.0.1"
 _ELSEWHERE = ("192.0.2.1", 9)  # reserved for documentation (RFC 5737); connecting a UDP socket sends nothing
@@ -111,7 +112,7 @@ def advertised(values: Mapping[str, Any], listeners: Sequence[Listener]) -> Adve
 
 def https_settings(props: Mapping[str, str], prefix: str = _HTTPS) -> dict[str, str]:
     """The `ssl.*` settings of https listeners: the settings with the prefix if there are any, else the worker's own."""
-    own = {k[len(prefix) :]: v for k, v in props.items() if k.startswith(prefix)}
+    own = with_prefix(props, prefix)
     return {k: v for k, v in (own or props).items() if k.startswith("ssl.")}
 
 

@@ -105,6 +105,16 @@ def _unescape(text: str) -> str:
     return "".join(out).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def with_prefix(properties: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """The properties whose keys begin with the prefix, without it."""
+    return {key[len(prefix) :]: text for key, text in properties.items() if key.startswith(prefix)}
+
+
+def comma_separated(text: str) -> list[str]:
+    """The elements of a list, without white space around them; empty elements are left out."""
+    return [element for part in text.split(",") if (element := part.strip())]
+
+
 def dump(properties: Mapping[str, object]) -> str:
     """The text of a file, in ASCII: Java reads ISO 8859-1, Headrace UTF-8."""
     return "".join(f"{_escaped(key)}={_escaped(str(value))}\n" for key, value in properties.items())

@@ -15,6 +15,7 @@ from pathlib import Path
 from runtime.api.errors import ConfigError
 from runtime.config import properties
 from runtime.config.foreign_plugins import NONE, ConfigProvider, ExpiringProvider, ForeignPlugins
+from runtime.config.properties import comma_separated, with_prefix
 from runtime.system.allowed_folders import AllowedFolders, OutsideError
 
 _VARIABLE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
@@ -179,7 +180,7 @@ def file_providers(all_of_them: Providers) -> Providers:
 
 def providers(props: Mapping[str, str], foreign: ForeignPlugins = NONE) -> Providers:
     """The config providers named in a worker's file; ConfigError for a class that this worker does not have."""
-    names = [n.strip() for n in props.get("config.providers", "").split(",") if n.strip()]
+    names = comma_separated(props.get("config.providers", ""))
     return Providers({name: _provider(name, props, foreign) for name in names})
 
 
@@ -189,10 +190,7 @@ def _provider(name: str, props: Mapping[str, str], foreign: ForeignPlugins) -> C
     make = _MAKERS.get(cls.removeprefix(_PACKAGE))
     if make is not None:
         return make(f"{prefix}param.", props)
-    behind = f"{prefix}param."
-    provider = foreign.provider(
-        props, cls, {k.removeprefix(behind): v for k, v in props.items() if k.startswith(behind)}
-    )
+    provider = foreign.provider(props, cls, with_prefix(props, f"{prefix}param."))
     if provider is None:
         known = ", ".join(_PACKAGE + k for k in _MAKERS)
         raise ConfigError(
@@ -204,7 +202,7 @@ def _provider(name: str, props: Mapping[str, str], foreign: ForeignPlugins) -> C
 
 def _allowed_paths(prefix: str, props: Mapping[str, str]) -> _Allowed:
     key = f"{prefix}allowed.paths"
-    paths = [Path(p.strip()) for p in props.get(key, "").split(",") if p.strip()]
+    paths = [Path(path) for path in comma_separated(props.get(key, ""))]
     for path in paths:
         if not path.is_absolute() or not path.exists():
             raise ConfigError(f"{key}: {path} {'does not exist' if path.is_absolute() else 'is not absolute'}")

@@ -14,6 +14,7 @@ from runtime.config import listeners, properties, restart_policy, session_keys
 from runtime.config.exactly_once import ExactlyOnce
 from runtime.config.foreign_plugins import NONE, ClientPolicy, ForeignPlugins
 from runtime.config.listeners import Advertised, Listener
+from runtime.config.properties import with_prefix
 from runtime.config.providers import Providers, providers
 from runtime.config.removed_properties import check_removed, is_removed
 from runtime.config.restart_policy import BUDGET
@@ -232,7 +233,7 @@ class WorkerConfig:
         """Class and keys (prefix removed) of the worker's `key`, `value` or `header` converter."""
         prefix = f"{which}.converter."
         cls = self.originals.get(f"{which}.converter") or (_HEADERS if which == "header" else _JSON)
-        return cls, {k[len(prefix) :]: v for k, v in self.originals.items() if k.startswith(prefix)}
+        return cls, with_prefix(self.originals, prefix)
 
     @property
     def journal_topic(self) -> str:

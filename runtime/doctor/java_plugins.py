@@ -28,7 +28,7 @@ def check_java_plugins(worker: Path | None) -> Iterator[CheckResult]:
     except properties.PropertiesError as error:
         yield bad("worker", str(error), "name the properties file of a worker")
         return
-    elements = [element.strip() for element in props.get("plugin.path", "").split(",") if element.strip()]
+    elements = properties.comma_separated(props.get("plugin.path", ""))
     yield from _elements(elements)
     yield from _plugins(elements, props.get("plugin.discovery", PluginDiscovery.HYBRID_WARN).strip().lower())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from runtime.config.properties import comma_separated
 from runtime.doctor.check_result import CheckResult, bad, note, ok
 from runtime.kafka.clients.settings import client_config
 from runtime.kafka.errors import ClientConfigError
@@ -28,8 +29,7 @@ def used_plugins(config: Mapping[str, str], registry: PluginRegistry) -> Iterato
     """The connector, converters, transformations and predicates of a config."""
     keys = ["connector.class", "key.converter", "value.converter", "header.converter"]
     for kind in ("transforms", "predicates"):
-        aliases = (alias.strip() for alias in config.get(kind, "").split(","))
-        keys += [f"{kind}.{alias}.type" for alias in aliases if alias]
+        keys += [f"{kind}.{alias}.type" for alias in comma_separated(config.get(kind, ""))]
     for key in keys:
         if cls := config.get(key, "").strip():
             yield UsedPlugin(key, cls, registry.find(cls))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from shlex import quote
 
+from runtime.config.properties import comma_separated
 from runtime.config.worker_config import WorkerConfig
 from runtime.migrate.connect_cluster import RunningConnector
 
@@ -30,7 +31,7 @@ def _of_connector(config: WorkerConfig, connector: RunningConnector) -> Iterator
     if connector.type == "sink":
         group = connector.config.get("consumer.override.group.id") or f"connect-{connector.name}"
         yield _command(config, f"--group {quote(group)}", "Read", "Describe", "Delete")
-        for topic in _listed(connector.config.get("topics", "")):
+        for topic in comma_separated(connector.config.get("topics", "")):
             yield _command(config, f"--topic {quote(topic)}", "Read", "Describe")
     elif config.exactly_once.transactional_leader:
         ids = f"--transactional-id {quote(f'{config.group_id}-{connector.name}-')} --resource-pattern-type prefixed"
@@ -43,7 +44,3 @@ def _command(config: WorkerConfig, resource: str, *operations: str) -> str:
     words = " ".join(f"--operation {operation}" for operation in operations)
     servers = f"--bootstrap-server {config.bootstrap_servers}"
     return f"kafka-acls {servers} --add --allow-principal {PRINCIPAL} {words} {resource}"
-
-
-def _listed(topics: str) -> list[str]:
-    return [topic.strip() for topic in topics.split(",") if topic.strip()]

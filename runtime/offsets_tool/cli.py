@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from runtime.config import properties
+from runtime.config.properties import comma_separated
 from runtime.offsets_tool import document, plan
 from runtime.offsets_tool.cluster import worker_file
 from runtime.offsets_tool.codec import codec
@@ -71,14 +72,14 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
         parser.error("--from-beginning needs --export")
     if options.dry_run and options.source is None:
         parser.error("--dry-run needs --import")
-    if options.connectors is not None and not _names(options.connectors):
+    if options.connectors is not None and not comma_separated(options.connectors):
         parser.error("--connectors needs at least one name")
 
 
 def _run(options: argparse.Namespace) -> None:
     props = worker_file(Path(options.config))
     where = store(props)
-    connectors = None if options.connectors is None else _names(options.connectors)
+    connectors = None if options.connectors is None else set(comma_separated(options.connectors))
     wanted = None if options.source is None else document.read(_read(options.source), options.source)
     if not options.force:
         _check_stopped(where)
@@ -127,10 +128,6 @@ def _import(where: OfflineStore, props: dict[str, str], wanted: document.Documen
     if planned:
         where.write(planned, how)
     print(f"{len(planned)} offsets changed", file=sys.stderr)
-
-
-def _names(text: str) -> set[str]:
-    return {name.strip() for name in text.split(",") if name.strip()}
 
 
 def _read(source: str) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from runtime.config.properties import comma_separated
 from runtime.herder.errors import BadRequest
 from runtime.herder.offsets.sink_offsets import parse_sink_offsets
 from runtime.herder.offsets.stored_offsets import OFFSET, PARTITION, TOPIC, sink_entry, topic_partitions
@@ -239,8 +240,8 @@ def _entries(file: OffsetsFile) -> dict[bytes | None, bytes | None]:
 
 
 def _listeners(properties: Mapping[str, str]) -> list[str]:
-    listeners = [part.strip() for part in properties.get("listeners", "").split(",") if part.strip()]
-    listeners = listeners or [f"http://127.0.0.1:{properties.get('rest.port', '8083')}"]
+    default = f"http://127.0.0.1:{properties.get('rest.port', '8083')}"
+    listeners = comma_separated(properties.get("listeners", "")) or [default]
     return [listener.replace("://:", "://127.0.0.1:").replace("://0.0.0.0:", "://127.0.0.1:") for listener in listeners]
 
 

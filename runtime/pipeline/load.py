@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from runtime.api.errors import ConfigError, ConnectError
+from runtime.config.properties import comma_separated, with_prefix
 from runtime.java.target import is_java_target
 from runtime.model.task_spec import ConverterSpec
 from runtime.pipeline.chain.step import ChainStep
@@ -112,8 +113,8 @@ def load_steps(spec: TaskSpec) -> list[ChainStep]:
     config = spec.settings
     predicates: dict[str, Predicate] = {}
     steps = []
-    for alias in _aliases(config, "transforms"):
-        own = _behind(config, f"transforms.{alias}.")
+    for alias in comma_separated(config.get("transforms", "")):
+        own = with_prefix(config, f"transforms.{alias}.")
         name, negate = own.get("predicate"), own.get("negate", "false").strip().lower() == "true"
         if name is not None and name not in predicates:
             predicates[name] = _load_predicate(name, spec)
@@ -124,10 +125,10 @@ def load_steps(spec: TaskSpec) -> list[ChainStep]:
 
 
 def _load_predicate(name: str, spec: TaskSpec) -> Predicate:
-    if name not in _aliases(spec.settings, "predicates"):
+    if name not in comma_separated(spec.settings.get("predicates", "")):
         raise ConfigError(f"Unknown configuration 'predicates.{name}.type'")
     prefix = f"predicates.{name}"
-    return cast("Predicate", _configured("predicate", _behind(spec.settings, f"{prefix}."), prefix, spec))
+    return cast("Predicate", _configured("predicate", with_prefix(spec.settings, f"{prefix}."), prefix, spec))
 
 
 def _configured(kind: str, own: Mapping[str, str], prefix: str, spec: TaskSpec) -> Any:
@@ -157,14 +158,6 @@ def _check_function(prefix: str, text: str, spec: TaskSpec) -> None:
 
 _HIDDEN = ("predicate", "negate", "plugin.version")
 """Options of a chain that its plugins do not see. Those in Java see their `type`, as in Connect."""
-
-
-def _aliases(config: Mapping[str, str], name: str) -> list[str]:
-    return [alias for part in config.get(name, "").split(",") if (alias := part.strip())]
-
-
-def _behind(config: Mapping[str, str], prefix: str) -> dict[str, str]:
-    return {name[len(prefix) :]: text for name, text in config.items() if name.startswith(prefix)}
 
 
 def load_header_converter(spec: TaskSpec) -> HeaderConverter:

@@ -166,9 +166,10 @@ def _new(arguments: argparse.Namespace) -> int:
 
 def _folders(arguments: argparse.Namespace) -> list[str]:
     """The folders that --plugin-path or --config names."""
-    from runtime.plugin_kit.list_command import split_path, worker_path
+    from runtime.config.properties import comma_separated
+    from runtime.plugin_kit.list_command import worker_path
 
-    return worker_path(arguments.config) if arguments.config else split_path(arguments.plugin_path)
+    return worker_path(arguments.config) if arguments.config else comma_separated(arguments.plugin_path)
 
 
 def _list(arguments: argparse.Namespace) -> int:

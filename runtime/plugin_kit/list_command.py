@@ -46,12 +46,7 @@ def worker_path(file: Path) -> list[str]:
         text = properties.load(file).get("plugin.path", "")
     except properties.PropertiesError as error:
         raise KitUsageError(str(error)) from None
-    return split_path(text)
-
-
-def split_path(text: str) -> list[str]:
-    """The folders of a `plugin.path`."""
-    return [folder.strip() for folder in text.split(",") if folder.strip()]
+    return properties.comma_separated(text)
 
 
 def _rows(registry: PluginRegistry, own_only: bool) -> Iterator[_Row]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.errors import ConfigError, ConnectError
+from runtime.config.properties import comma_separated
 from runtime.config.providers import providers
 from runtime.host.calls import HostCalls
 from runtime.host.port import HostRequestError, UnknownPluginError
@@ -29,7 +30,7 @@ def restored(config: Mapping[str, str], keys_of: KeysOf) -> dict[str, str]:
     names = _by_lower(keys_of(config.get("connector.class", "").strip()))
     renamed = {names.get(key, key): text for key, text in config.items()}
     for kind in ("transforms", "predicates"):
-        for alias in filter(None, (part.strip() for part in renamed.get(kind, "").split(","))):
+        for alias in comma_separated(renamed.get(kind, "")):
             prefix = f"{kind}.{alias}."
             inner = _by_lower(keys_of(renamed.get(f"{prefix.lower()}type", "").strip()))
             for key in [key for key in renamed if key.lower().startswith(prefix.lower())]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from runtime.api.errors import ConfigError
+from runtime.config.properties import comma_separated
 
 PREFIX = "headrace."
 _KAFKA = f"{PREFIX}kafka."
@@ -114,7 +115,7 @@ class _Taken:
         return self._left.pop(PREFIX + name, "").strip()
 
     def list(self, name: str) -> tuple[str, ...]:
-        return tuple(part.strip() for part in self.text(name).split(",") if part.strip())
+        return tuple(comma_separated(self.text(name)))
 
     def number(self, name: str) -> int | None:
         text = self.text(name)

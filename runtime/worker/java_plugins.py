@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from runtime.api.errors import ConfigError
 from runtime.config.foreign_plugins import ClientPolicy, ConfigProvider
+from runtime.config.properties import comma_separated
 
 if TYPE_CHECKING:
     from runtime.java.discovery.java_plugin import JavaPluginType
@@ -96,14 +97,10 @@ def _find(props: Mapping[str, str], name: str, kind: JavaPluginType) -> JavaClas
     from runtime.java.host.host import JavaClass
     from runtime.system.cache import cache_folder
 
-    for plugin in reversed(scan(_folders(props), cache=cache_folder() / "java-plugins")):
+    for plugin in reversed(scan(comma_separated(props.get("plugin.path", "")), cache=cache_folder() / "java-plugins")):
         if kind in plugin.types and is_named(plugin.cls, kind, name):
             return JavaClass(plugin.cls, str(plugin.location), [str(jar) for jar in class_path(Path(plugin.location))])
     return None
-
-
-def _folders(props: Mapping[str, str]) -> list[str]:
-    return [folder.strip() for folder in props.get("plugin.path", "").split(",") if folder.strip()]
 
 
 def _ended(end: JvmEnd, owners: frozenset[int]) -> None:
@@ -119,6 +116,6 @@ def _settings(props: Mapping[str, str]) -> JvmSettings:
 
     try:
         settings = host_settings(find_java(), _HEAP, more=props.get("headrace.java.options", "").split())
-        return replace(settings, names=java_names(_folders(props)))
+        return replace(settings, names=java_names(comma_separated(props.get("plugin.path", ""))))
     except JvmError as error:
         raise ConfigError(f"Java plugins cannot run: {error}") from error

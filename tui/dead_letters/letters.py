@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tui.model import topics_read
 from tui.topics.byte_views import plain_bytes
 from tui.topics.records import TopicRecord
 
@@ -82,7 +83,7 @@ class DeadLetter(TopicRecord):
 
 def original_topic(config: Mapping[str, str]) -> str:
     """The original topic of letters whose headers do not name it: the sink's topic, if it reads only one."""
-    named = [topic.strip() for topic in config.get("topics", "").split(",") if topic.strip()]
+    named = topics_read(config)
     return named[0] if len(named) == 1 else ""
 
 

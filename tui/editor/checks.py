@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from tui.editor.places import JsonError, ParsedJson, Path, TextPosition, parse
-from tui.model import Connector, Offset
+from tui.model import Connector, Offset, topics_read
 from tui.offsets import partitions
 
 Json = Any
@@ -175,7 +175,7 @@ class _Check:
 
     def _unknown(self, path: Path, entry: Offset) -> None:
         """Warns about a partition that the connector cannot or does not yet have."""
-        topics = [topic.strip() for topic in self.connector.config.get("topics", "").split(",") if topic.strip()]
+        topics = topics_read(self.connector.config)
         topic = entry.partition.get("kafka_topic")
         if self.connector.type == "sink" and topics and topic not in topics:
             self._add(Severity.WARNING, (*path, "partition"), f"the connector does not read the topic {topic}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from tui import model
 from tui.client.client import Connect
 from tui.errors import HeadraceError, NotFound, UsageError
-from tui.model import Offset
+from tui.model import Offset, topics_read
 from tui.offsets.brokers import Brokers, TopicPartition
 from tui.offsets.changes import ChangeKind, Effect, OffsetChange
 from tui.offsets.positions import AbsolutePosition, EdgePosition, Position, RelativePosition, TimePosition
@@ -114,8 +114,7 @@ def topic_filter(config: Mapping[str, str]) -> Callable[[str], bool]:
         except UsageError:
             return lambda topic: False
         return lambda topic: _matches(compiled, topic)
-    named = {topic.strip() for topic in config.get("topics", "").split(",")}
-    return lambda topic: topic in named
+    return set(topics_read(config)).__contains__
 
 
 def _matches(pattern: Pattern, topic: str) -> bool:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from tui.errors import Refused
-from tui.model import Connector
+from tui.model import Connector, topics_read
 from tui.offsets.seek import topic_filter
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class TopicUse(NamedTuple):
 
 def named_topics(config: Mapping[str, str]) -> dict[str, str]:
     """Topics that the config names, with their roles."""
-    named = {topic.strip(): "read" for topic in config.get("topics", "").split(",") if topic.strip()}
+    named = dict.fromkeys(topics_read(config), "read")
     named |= {config[key]: "written" for key in ("topic", "kafka.topic") if config.get(key)}
     return named | ({config[DEAD_LETTERS]: DEAD_LETTER_ROLE} if config.get(DEAD_LETTERS) else {})
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from runtime.config.properties import comma_separated
+
 _EXCHANGES = {"RSA": "", **{f"{a}_{b}": f"{a}-{b}-" for a, b in (("ECDHE", "RSA"), ("ECDHE", "ECDSA"), ("DHE", "RSA"))}}
 _JAVA = re.compile(r"TLS_([A-Z_]+)_WITH_(AES_\d+_GCM|AES_\d+_CBC|CHACHA20_POLY1305)_(SHA\d*)")
 _JAVA_13 = re.compile(r"TLS_(AES_\d+_(GCM|CCM|CCM_8)|CHACHA20_POLY1305)_SHA\d+")
@@ -13,7 +15,7 @@ _OPENSSL = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)+|[A-Z0-9]*[!@+:=][A-Za-z0-9!@+:=-]
 def openssl_suites(text: str) -> str:
     """OpenSSL's names of the suites of a `ssl.cipher.suites`, separated by colons; empty if all are of TLS 1.3, whose
     suites neither Python nor librdkafka can select. OpenSSL's own names remain. ValueError names an unknown suite."""
-    return ":".join(filter(None, map(_openssl, filter(None, (name.strip() for name in text.split(","))))))
+    return ":".join(filter(None, map(_openssl, comma_separated(text))))
 
 
 def _openssl(name: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from runtime.api.config import validators
 from runtime.api.config.definition import ConfigKey, ConfigType, Importance, Width
 from runtime.api.errors import ConfigError
+from runtime.config.properties import with_prefix
 from runtime.connectors.data_source.ddl import parse_ddl
 from runtime.system.python_sources.class_sources import ClassSources, UndecidedError
 
@@ -119,7 +120,7 @@ def load_data_source(config: Mapping[str, str]) -> DataSource:
         ) from error
     if not isinstance(source_class, type) or not issubclass(source_class, DataSource):
         raise ConfigError(f"Invalid value {name} for configuration {CLASS}: not a subclass of DataSource")
-    options = {key[len(OPTION_PREFIX) :]: text for key, text in config.items() if key.startswith(OPTION_PREFIX)}
+    options = with_prefix(config, OPTION_PREFIX)
     try:
         return source_class(CaseInsensitiveDict(options))  # as Spark calls it
     except Exception as error:  # third-party code

@@ -13,6 +13,7 @@ from runtime.api.config import validators
 from runtime.api.config.definition import ConfigKey, ConfigType, ConfigValue, Importance, Width, grouped
 from runtime.api.config.types import Password
 from runtime.api.errors import ConfigError
+from runtime.config.properties import with_prefix
 from runtime.config.url_secrets import secrets_in_url
 
 URL = "http.url"
@@ -174,7 +175,7 @@ class EndpointSettings:
     def of(cls, settings: Mapping[str, Any], config: Mapping[str, str], url: str | None = None) -> EndpointSettings:
         """From parsed settings and the configuration with its `http.header.` keys; `url` instead of `http.url`."""
         urls = tuple(value for key, value in config.items() if key.startswith("http.") and key.endswith(".url"))
-        return cls(url or settings[URL], settings, prefixed(config, HEADER_PREFIX), urls)
+        return cls(url or settings[URL], settings, with_prefix(config, HEADER_PREFIX), urls)
 
     @property
     def secrets(self) -> list[str]:
@@ -183,11 +184,6 @@ class EndpointSettings:
         passwords = [value.value for value in self.settings.values() if isinstance(value, Password) and value.value]
         headers = [value for name, value in self.headers.items() if not name.lower().startswith(_PLAIN_HEADERS)]
         return [*passwords, *headers, *(secret for url in self.urls for secret in secrets_in_url(url))]
-
-
-def prefixed(config: Mapping[str, str], prefix: str) -> dict[str, str]:
-    """The entries whose keys have the prefix, without it."""
-    return {key[len(prefix) :]: value for key, value in config.items() if key.startswith(prefix)}
 
 
 def add_conflicts(values: list[ConfigValue], config: Mapping[str, str]) -> None:
@@ -201,7 +197,7 @@ def add_conflicts(values: list[ConfigValue], config: Mapping[str, str]) -> None:
     token_url = by_name["http.oauth2.token.url"]
     if kind == "oauth2" and token_url.value and not token_url.errors:
         _add_error(token_url, lambda: check_url(token_url.name, token_url.value))
-    for header, text in prefixed(config, HEADER_PREFIX).items():
+    for header, text in with_prefix(config, HEADER_PREFIX).items():
         _add_error(by_name[URL], lambda header=header, text=text: _check_header(header, text))  # type: ignore[misc]  # mypy does not infer the type of a lambda with defaults
     if by_name["http.ssl.key.file"].value and not by_name["http.ssl.certificate.file"].value:
         by_name["http.ssl.key.file"].errors.append("http.ssl.key.file needs http.ssl.certificate.file")

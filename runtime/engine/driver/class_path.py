@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from runtime.config.properties import comma_separated
+
 PACKAGES = "spark.packages"
 """Key of the worker's file: coordinates `group:artifact:version`, separated by commas."""
 
@@ -22,7 +24,7 @@ def with_packages(conf: Mapping[str, str]) -> dict[str, str]:
     """Spark's properties with the jars of the packages in `spark.jars`. The jars are downloaded if they are not in the
     cache. Raises InstallError, JavaError and JarsError."""
     rest = {key: value for key, value in conf.items() if key != PACKAGES}
-    coordinates = [part.strip() for part in conf.get(PACKAGES, "").split(",") if part.strip()]
+    coordinates = comma_separated(conf.get(PACKAGES, ""))
     if coordinates:
         jars = [part for part in rest.get("spark.jars", "").split(",") if part.strip()]
         rest["spark.jars"] = ",".join([*jars, *map(str, _resolved(coordinates))])

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from runtime.config.properties import comma_separated
 from runtime.system.process_folder import remove_orphans
 
 _LOCAL = "spark.local.dir"
@@ -17,7 +18,7 @@ class LocalFolders:
 
     def __init__(self, conf: Mapping[str, str], worker_folder: str, suffix: str = "") -> None:
         """`conf`: the operator's properties. `worker_folder`: its name identifies the worker's process."""
-        self._parents = [Path(folder.strip()) for folder in conf.get(_LOCAL, "").split(",") if folder.strip()]
+        self._parents = [Path(folder) for folder in comma_separated(conf.get(_LOCAL, ""))]
         self._own = [Path(parent, Path(worker_folder).name + suffix) for parent in self._parents]
         self.conf = {**conf, **({_LOCAL: ",".join(map(str, self._own))} if self._own else {})}
         """The properties with these folders."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from runtime.api.errors import ConfigError
 from runtime.config.foreign_plugins import ClientPolicy
+from runtime.config.properties import comma_separated
 from runtime.config.worker_config import WorkerConfig
 
 KEY = "connector.client.config.override.policy"
@@ -32,7 +33,7 @@ class OverridePolicy:
         """The policy in the worker's properties; ConfigError for a Java class that this worker does not have."""
         given = props.get(KEY) or "All"
         name = given.removeprefix(_PACKAGE).removesuffix(_SUFFIX)
-        listed = frozenset(k.strip() for k in props.get(ALLOWLIST_KEY, "").split(",") if k.strip())
+        listed = frozenset(comma_separated(props.get(ALLOWLIST_KEY, "")))
         known = {"All": None, "None": frozenset[str](), "Principal": _PRINCIPAL, "Allowlist": listed}
         if name not in known:
             raise ConfigError(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from runtime.api.errors import ConfigError
 from runtime.config.exactly_once import task_transactional_id
+from runtime.config.properties import comma_separated
 from runtime.config.providers import has_variables
 from runtime.config.spark_cluster import PREFIX, executor_size_of
 from runtime.config.worker_config import WorkerConfig
@@ -96,7 +97,7 @@ def spec(
         producer_shared=not transactional and not any(k.startswith("producer.override.") for k in config),
         consumer=_consumer(worker, order) if order.info.type == "sink" else {},
         max_poll_records=None if source else _max_poll_records(worker, config),
-        topics=[t.strip() for t in config.get("topics", "").split(",") if t.strip()],
+        topics=comma_separated(config.get("topics", "")),
         topics_regex=config.get("topics.regex", ""),
         offsets_producer=_offsets_producer(worker, producer) if source else {},
         offsets_topic=own_topic or worker.offsets.topic,

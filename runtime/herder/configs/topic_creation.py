@@ -12,6 +12,7 @@ from runtime.api.config.definition import ConfigType
 from runtime.api.config.types import parse
 from runtime.api.errors import ConfigError
 from runtime.api.java_compat.regex import PatternError, compiled
+from runtime.config.properties import with_prefix
 from runtime.model.task_spec import TopicGroup
 
 PREFIX = "topic.creation."
@@ -32,7 +33,7 @@ def topic_groups(config: Mapping[str, str]) -> list[TopicGroup]:
 
 def _group(name: str, config: Mapping[str, str], default: TopicGroup | None) -> TopicGroup:
     prefix = f"{PREFIX}{name}."
-    given = {key[len(prefix) :]: value for key, value in config.items() if key.startswith(prefix)}
+    given = with_prefix(config, prefix)
     replicas = _replicas(prefix, given, default)  # first, as in Connect, if several are invalid
     return TopicGroup(
         name,

@@ -6,6 +6,7 @@ import re
 import socket
 from collections.abc import Iterator
 
+from runtime.config.properties import comma_separated
 from runtime.kafka.errors import ClientConfigError
 
 _ADDRESS = re.compile(r"(?:.*?://)?\[?([0-9a-zA-Z\-%._:]*)]?:([0-9]+)")
@@ -32,7 +33,7 @@ def check_resolvable(text: str) -> None:
 
 
 def _hosts(text: str) -> Iterator[str]:
-    for address in filter(None, map(str.strip, text.split(","))):
+    for address in comma_separated(text):
         match = _ADDRESS.fullmatch(address)
         if match is None or not match[1]:
             raise ValueError(f"Invalid url in bootstrap.servers: {address}; expected host:port")

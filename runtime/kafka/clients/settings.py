@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runtime.config.jaas.login_file import KEY
+from runtime.config.properties import with_prefix
 from runtime.kafka.clients import java_classes, security
 from runtime.kafka.clients.logins import LOGIN, LOGINS, Credentials, credentials, current
 from runtime.kafka.clients.names import BUILT_IN, COMMON, CONSUMER, PRODUCER, UNUSED_PREFIXES, Translate
@@ -103,7 +104,7 @@ def own_logins(originals: Mapping[str, str], connector_config: Mapping[str, str]
 
 def _login(kind: str, connector_config: Mapping[str, str]) -> str:
     """The login of a connector's client; empty if the connector has its own."""
-    overridden = _with_prefix(connector_config, f"{kind}.override.")
+    overridden = with_prefix(connector_config, f"{kind}.override.")
     return "" if any(key.startswith(security.PREFIXES) for key in overridden) else f"{kind}."
 
 
@@ -163,13 +164,8 @@ def _of_connector(originals: Mapping[str, str], kind: str, connector_config: Map
     java |= {k: v for k, v in originals.items() if k == KEY}  # one file for all clients, as in Java
     if kind == "admin":
         java |= _reaching(originals)
-    java |= _with_prefix(originals, f"{kind}.")
-    return java | _with_prefix(connector_config, f"{kind}.override.")
-
-
-def _with_prefix(properties: Mapping[str, str], prefix: str) -> dict[str, str]:
-    """Properties under a prefix; `producer.override.x` of a connector is not the worker's `producer.x`."""
-    return {k[len(prefix) :]: v for k, v in properties.items() if k.startswith(prefix)}
+    java |= with_prefix(originals, f"{kind}.")
+    return java | with_prefix(connector_config, f"{kind}.override.")
 
 
 def _translated(java: Mapping[str, str], kind: str, client_id: str, worker: Mapping[str, str]) -> ClientConfig:

@@ -9,6 +9,7 @@ from typing import Any
 from runtime.api.data.record import SinkRecord, SourceRecord, stamp_of
 from runtime.api.errors import DataError, RetriableError
 from runtime.api.transformation import BatchTransformation, Transformation
+from runtime.config.properties import comma_separated
 from runtime.model.task_spec import TaskSpec
 from runtime.pipeline.chain.step import ChainStep
 from runtime.pipeline.load import Converters, load_converters, load_steps
@@ -239,7 +240,7 @@ class Tracer:
 
 def _named(spec: TaskSpec, steps: list[ChainStep]) -> list[NamedStep]:
     config = spec.settings
-    aliases = [alias for part in config.get("transforms", "").split(",") if (alias := part.strip())]
+    aliases = comma_separated(config.get("transforms", ""))
     named = zip(aliases, steps, strict=True)
     return [NamedStep(alias, config.get(f"transforms.{alias}.predicate"), step) for alias, step in named]
 

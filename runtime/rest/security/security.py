@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 from runtime.api.errors import ConfigError
 from runtime.config import listeners, properties
 from runtime.config.listeners import Listener
+from runtime.config.properties import comma_separated
 from runtime.rest.http.framing import UnambiguousFraming
 from runtime.rest.security import browsers
 from runtime.rest.security.access import Access, BasicAuth, Role
@@ -34,7 +35,7 @@ class Protection:
 
     access: Access | None
     origins: str
-    methods: tuple[str, ...]
+    methods: Sequence[str]
     headers: tuple[HeaderRule, ...]
     hosts: AllowedHosts
 
@@ -69,9 +70,9 @@ def protection(props: Mapping[str, str], names: Iterable[str] = ()) -> Protectio
     return Protection(
         _access(props),
         _origins(props.get("access.control.allow.origin", "")),
-        _list(props.get("access.control.allow.methods", "")) or ("GET", "POST", "HEAD"),
+        comma_separated(props.get("access.control.allow.methods", "")) or ("GET", "POST", "HEAD"),
         parse_rules(props.get(KEY, "")),
-        AllowedHosts.of(names, _list(props.get(browsers.KEY, ""))),
+        AllowedHosts.of(names, comma_separated(props.get(browsers.KEY, ""))),
     )
 
 
@@ -89,8 +90,9 @@ def certified(props: Mapping[str, str], served: Sequence[Listener], prefix: str)
 
 
 def _access(props: Mapping[str, str]) -> Access | None:
-    extensions = _list(props.get("rest.extension.classes", ""))
-    roles = {role: frozenset(_list(props.get(f"{ROLES_PREFIX}{role.name.lower()}", ""))) for role in Role if role}
+    extensions = comma_separated(props.get("rest.extension.classes", ""))
+    names = {role: comma_separated(props.get(f"{ROLES_PREFIX}{role.name.lower()}", "")) for role in Role if role}
+    roles = {role: frozenset(users) for role, users in names.items()}
     _check_roles(props)
     if other := [e for e in extensions if e != BASIC_AUTH]:
         raise ConfigError(
@@ -122,8 +124,4 @@ def _users(file: Path) -> dict[str, str]:
 
 def _origins(text: str) -> str:
     """A regular expression of the allowed origins; `*` is a wildcard."""
-    return "|".join(re.escape(origin).replace(r"\*", ".*") for origin in _list(text))
-
-
-def _list(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    return "|".join(re.escape(origin).replace(r"\*", ".*") for origin in comma_separated(text))

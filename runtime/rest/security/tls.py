@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Mapping
 
 from runtime.config.listeners import ListenerError
+from runtime.config.properties import comma_separated
 from runtime.config.stores.cipher_suites import openssl_suites
 from runtime.config.stores.key_stores import load_keys, own_keys, trusted
 
@@ -60,7 +61,7 @@ def client_context(settings: Mapping[str, str]) -> ssl.SSLContext:
 
 
 def _limit_versions(context: ssl.SSLContext, settings: Mapping[str, str]) -> None:
-    names = [n.strip() for n in settings.get("ssl.enabled.protocols", "TLSv1.2,TLSv1.3").split(",") if n.strip()]
+    names = comma_separated(settings.get("ssl.enabled.protocols", "TLSv1.2,TLSv1.3"))
     unknown = [n for n in names if n not in _VERSIONS]
     if unknown or not names:
         raise ListenerError(f"ssl.enabled.protocols={','.join(names)}: expected one or more of {', '.join(_VERSIONS)}")

@@ -20,7 +20,7 @@ from tui.commands.settling import Goal, settle_option, settled
 from tui.commands.targets import for_each
 from tui.errors import CONFLICT, HeadraceError, NotFound, Refused
 from tui.formatting import counted
-from tui.model import Connector, Offset
+from tui.model import Connector, Offset, topics_read
 from tui.offsets.bounds import topic_partition
 from tui.offsets.brokers import TopicPartition
 from tui.offsets.changes import OffsetChange, changes
@@ -214,8 +214,7 @@ async def partitions_of(
 ) -> list[FailingPartition]:
     """The partitions with lag of a sink, read from the brokers. Raises HeadraceError."""
     committed = committed_offsets(offsets)
-    topics = {topic.strip() for topic in connector.config.get("topics", "").split(",")} - {""}
-    topics = topics or {topic for topic, _ in committed}
+    topics = set(topics_read(connector.config)) or {topic for topic, _ in committed}
     decode = decoder(connector.config, registry)
     override = connector.config.get("consumer.override.max.poll.records", "")
     batch = int(override) if override.isdecimal() else failing_records.BATCH

@@ -10,7 +10,7 @@ from tui.contexts import policy
 from tui.editor import draft
 from tui.editor.draft import OffsetDraft
 from tui.errors import HeadraceError, error_line
-from tui.model import Certainty, Connector, Offset
+from tui.model import Certainty, Connector, Offset, topics_read
 from tui.offsets import bounds, partitions, undo
 from tui.offsets.bounds import Bounds
 from tui.offsets.changes import ChangeKind, changes
@@ -77,7 +77,7 @@ class OffsetsController:
         """Reads the first and last offsets of the topics: from the brokers, or from what the worker reports."""
         topic_bounds = bounds.of_lags([entry.partition for entry in base], lags)
         topics = {at[0] for entry in base if (at := bounds.topic_partition(entry.partition))}
-        topics |= {topic.strip() for topic in connector.config.get("topics", "").split(",")} - {""}
+        topics.update(topics_read(connector.config))
         trouble = "not compared with the topics"
         known = await self.reader.ask(connector.name, lambda brokers: bounds.of_brokers(topics, brokers), trouble)
         if known is not None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime.api.errors import ConnectError
+from runtime.config.properties import with_prefix
 from runtime.connectors.http.json_values import JsonPointer, NoValueError
-from runtime.connectors.http.settings import prefixed
 from runtime.connectors.http.source.json_body import JsonBody
 from runtime.connectors.http.source.manifest.translation import NAME
 from runtime.connectors.http.source.pages import (
@@ -70,7 +70,7 @@ class Stream:
         parent = cls.of(config, parents_of(prefix)) if has_parent(config, prefix) else None
         pagination = Pagination(
             settings[URL],
-            prefixed(config, prefix + PARAMETERS),
+            with_prefix(config, prefix + PARAMETERS),
             PaginationKind(settings[PAGINATION]),
             JsonPointer(settings[RECORDS]),
             PagePointers(*(_pointer(settings[name]) for name in (NEXT, MORE, END, RESUME))),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from runtime.api.config.definition import ConfigValue
-from runtime.connectors.http.settings import prefixed
+from runtime.config.properties import with_prefix
 from runtime.connectors.http.source.pages import COUNTED, CURSOR_NAME, PAGE_NAME, PARENT_NAME, PaginationKind
 from runtime.connectors.http.source.slices import SLICE_NAMES
 from runtime.connectors.http.source.stream_config import (
@@ -84,7 +84,7 @@ class _Placeholders:
         self._by_name, self._prefix = by_name, prefix
         self._has_parent = has_parent(config, prefix)
         self._sliced = by_name[prefix + SLICE_START].value is not None
-        self._parameters = prefixed(config, prefix + PARAMETERS)
+        self._parameters = with_prefix(config, prefix + PARAMETERS)
         self._url, self._body = self._names(URL), self._names(BODY)
         self._used = {*self._url, *self._body}
         for text in self._parameters.values():

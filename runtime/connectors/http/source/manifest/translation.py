@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runtime.api.errors import ConfigError
+from runtime.config.properties import comma_separated
 from runtime.connectors.http.source.manifest.fields import (
     AUTH,
     REQUEST,
@@ -72,7 +73,7 @@ def stream_configs(config: Mapping[str, str]) -> dict[str, StreamConfig]:
     if not config.get(MANIFEST):
         return {"": StreamConfig(dict(config))}
     streams = _Translation(read_manifest(config[MANIFEST])).streams()
-    wanted = [name.strip() for name in config.get(STREAMS, "").split(",") if name.strip()] or list(streams)
+    wanted = comma_separated(config.get(STREAMS, "")) or list(streams)
     for name in wanted:
         if name not in streams:
             raise unknown(name, f"the stream {name} in {STREAMS}", list(streams))
