@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from runtime.api.data.record import TopicPartition
 from runtime.api.errors import RetriableError
 from runtime.api.task import OffsetAndMetadata
+from runtime.pipeline.sink.assigned_topics import TopicIds, without_note
 from runtime.pipeline.sink.convert_sink import Positions
 from runtime.pipeline.sink.starting_offsets import Reset, listed_offsets, reset_offsets, starting_offsets
-from runtime.pipeline.sink.topic_lists import TopicIds, without_note
 from runtime.pipeline.task.failure import RevokedError
 from runtime.pipeline.topic_ids import slot_topic_ids
 

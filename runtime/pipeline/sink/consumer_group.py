@@ -11,7 +11,7 @@ from runtime.api.data.record import TopicPartition
 from runtime.api.errors import ConnectError
 from runtime.api.task import OffsetAndMetadata
 from runtime.kafka.clients import open_clients
-from runtime.pipeline.sink.topic_lists import without_note
+from runtime.pipeline.sink.assigned_topics import without_note
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer

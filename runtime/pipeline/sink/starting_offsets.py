@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer
     from confluent_kafka import TopicPartition as KafkaPartition
 
-    from runtime.pipeline.sink.topic_lists import TopicIds
+    from runtime.pipeline.sink.assigned_topics import TopicIds
     from runtime.pipeline.task.control import TaskControl
 
 _T = TypeVar("_T")

@@ -16,8 +16,8 @@ from runtime.api.data.record import TopicPartition as RecordPartition
 from runtime.kafka.clients import open_clients
 from runtime.kafka.clients.offset_reset import offset_reset
 from runtime.model.task_spec import TaskSpec
+from runtime.pipeline.sink.assigned_topics import TopicIds
 from runtime.pipeline.sink.starting_offsets import Reset, starting_offsets
-from runtime.pipeline.sink.topic_lists import TopicIds
 from runtime.pipeline.task.control import TaskControl
 from runtime.pipeline.topic_ids import slot_topic_ids
 from tests.support.broker import KafkaBroker

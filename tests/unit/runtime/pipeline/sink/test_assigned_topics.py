@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pytest
 
 from runtime.model.task_errors import TaskLostError
-from runtime.pipeline.sink.topic_lists import TopicIds, without_note
+from runtime.pipeline.sink.assigned_topics import TopicIds, without_note
 from runtime.pipeline.topic_ids import identity, slot_topic_ids
 from tests.support.broker import KafkaBroker
 
