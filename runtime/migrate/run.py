@@ -83,7 +83,7 @@ def _run(options: argparse.Namespace) -> int:
     if state is None:
         return FAILED
     names = Names(options.file, kafka.offline.group_id, kafka.offline.journal)
-    move = Move(kafka, way.steps(state.way, target, names), folder, _move_options(options, state))
+    move = Move(kafka, way.steps(state.way, target, names), folder, _move_options(options))
     move.run(state)
     print(f"The connectors run on {target} workers")
     return DONE
@@ -106,7 +106,7 @@ def _state(options: argparse.Namespace, target: WorkerKind, earlier: MoveState |
     return MoveState(target, options.way or way.way_from(release))
 
 
-def _move_options(options: argparse.Namespace, state: MoveState) -> MoveOptions:
+def _move_options(options: argparse.Namespace) -> MoveOptions:
     after = options.to or options.connect
     if not after:
         raise BadInput("name a worker after the move, with which the connectors are compared: --to URL")

@@ -29,7 +29,7 @@ class SimEngine(SparkEngine):
         loop: SimLoop, world: SlotWorld,
     ) -> None:  # fmt: skip
         super().__init__(settings, listener, lease, loop.time)
-        self._process, self._world, self._sim = process, world, loop
+        self._process, self._world = process, world
         self.driver = SimDriver(self, settings.slots, process, loop, world)
 
     async def start(self) -> None:

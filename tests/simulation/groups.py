@@ -13,7 +13,6 @@ from tests.simulation.logs import within
 from tests.simulation.network import Network
 
 Positions = Mapping[tuple[str, int], int]
-SESSION = 45.0
 
 
 class Evicted(Exception):

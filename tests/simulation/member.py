@@ -28,8 +28,6 @@ from tests.simulation.coordinator import Coordinator, Joined, Rebalancing, Unkno
 from tests.simulation.loop import Process, SimLoop
 from tests.simulation.network import Network
 
-TICK = 0.1
-
 
 class SimMember:
     """One incarnation of a worker in the group."""

@@ -184,7 +184,6 @@ class _Sink(_Task):
         await self._ask(partial(self._world.groups.join, self._group, run.name, client_id))
         committed = await self._ask(lambda: dict(self._kafka.groups.get(self._group, {})))
         self._next = {p: committed.get((self._topic, p), 0) for p in self._parts}
-        self._put = dict(self._next)
         await self._loop()
         run.check()
         await self._commit()

@@ -204,14 +204,14 @@ class RowFiles(DataSource):
     """A writer of the folder `path`: each write() leaves a hidden file, and commit() makes it visible."""
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        return RowFilesWriter(self.options["path"], schema)
+        return RowFilesWriter(self.options["path"])
 
 
 class ArrowRowFiles(DataSource):
     """RowFiles for Arrow record batches."""
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        return ArrowRowFilesWriter(self.options["path"], schema)
+        return ArrowRowFilesWriter(self.options["path"])
 
 
 class WrittenFile(WriterCommitMessage):
@@ -224,8 +224,8 @@ class WrittenFile(WriterCommitMessage):
 class RowFilesWriter(DataSourceStreamWriter):
     """Rows as lines of JSON."""
 
-    def __init__(self, path: str, schema: StructType) -> None:
-        self._folder, self._schema = Path(path), schema
+    def __init__(self, path: str) -> None:
+        self._folder = Path(path)
         self._count = 0
 
     def write(self, iterator: Iterator[Row]) -> WrittenFile:

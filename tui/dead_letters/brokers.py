@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tui import kafka_clients
 from tui.dead_letters.letters import DeadLetter
 from tui.errors import NotFound
-from tui.kafka_clients import ConnectionTrouble
 from tui.topics.page_scan import ReadLimits
 from tui.topics.reader import TopicReader
 
@@ -58,7 +57,6 @@ class DeadLetterTopic:
     def __init__(self, topic: str, settings: Mapping[str, Any]) -> None:
         self.topic = topic
         self._settings = settings
-        self._trouble = ConnectionTrouble()
 
     def newest(self, count: int, before: Mapping[int, int] | None = None) -> DeadLetterWindow:
         """Reads at most `count` records: those right before the offsets `before`, or the newest."""

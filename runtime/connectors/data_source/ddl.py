@@ -33,7 +33,7 @@ class _Tokens:
     """The tokens of a text, one after another."""
 
     def __init__(self, text: str) -> None:
-        self._text, self._at = text, 0
+        self._at = 0
         self._all: list[str] = []
         position = 0
         while text[position:].strip():

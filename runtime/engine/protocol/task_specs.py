@@ -14,8 +14,6 @@ from runtime.model.task_spec import ConverterSpec, SourceOffset, TaskSpec, Topic
 Key = tuple[TaskId, int]
 """One run of a task: its id and epoch."""
 
-_CONVERTERS = ("key_converter", "value_converter", "header_converter")
-
 
 def spec_from_json(data: dict[str, Any]) -> TaskSpec:
     """The specification in the JSON object `data`."""

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _TIMEOUT = 10.0  # seconds for one request
 _RETRY_DELAY = 1.0  # seconds between two attempts
-_BROKERS_DEFAULT = -1
 
 
 class TopicCreator:

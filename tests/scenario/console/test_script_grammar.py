@@ -16,8 +16,6 @@ from tests.support.console.script_console import Console
 from tests.support.workers import WorkerProcess
 from tui.wire.audit import audit_file
 
-STRING = "org.apache.kafka.connect.storage.StringConverter"
-
 
 @pytest.fixture(params=["java_connect", "our_connect"])
 def console(request: pytest.FixtureRequest, tmp_path: Path) -> Console:

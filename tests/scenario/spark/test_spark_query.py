@@ -27,7 +27,6 @@ from tests.support.workers import StartWorker, WorkerProcess
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.slow]
 
-_PARTITION = {"spark.source": "query over topics"}
 _ORDERS = "id BIGINT, customer STRING, amount BIGINT, at TIMESTAMP"
 _START = 1_700_000_000  # seconds: the time of the first order
 _WINDOW = 60  # seconds

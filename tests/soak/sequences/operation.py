@@ -27,10 +27,6 @@ class Operation:
     """The next operation follows at once: only the status code of the response is compared."""
 
     @property
-    def is_request(self) -> bool:
-        return self.method not in ("APPEND", "PRODUCE")
-
-    @property
     def reads(self) -> bool:
         return self.method in READING
 

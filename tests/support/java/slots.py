@@ -377,8 +377,3 @@ def slots_of(worker: int) -> list[int]:
 def is_jvm(pid: int) -> bool:
     """Whether the process is a task host JVM that runs."""
     return alive(pid) and "headrace.Main" in command_line(pid)
-
-
-def all_jvms() -> list[int]:
-    """The task host JVMs of all processes of this user."""
-    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and is_jvm(int(entry.name))]

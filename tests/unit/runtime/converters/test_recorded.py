@@ -14,7 +14,6 @@ from tests.support.tasks.json_converter import json_converter
 
 ANSWERS = json.loads(Path(__file__).with_name("java_answers.json").read_text("utf-8"))
 BEYOND_PYTHON = ('"payload": 1152921504606846976', '"payload": 86400000}')  # neither a date nor a time of day
-STRICTER = ('"payload": {"a": 1}}, "payload"', '"parameters": {"scale": "2"}}, "payload": 1.5}')
 
 
 @pytest.mark.parametrize(("text", "header", "envelope"), ANSWERS["literals"])

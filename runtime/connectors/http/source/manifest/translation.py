@@ -93,7 +93,6 @@ class _Translation:
                 raise unknown(name, name, list(_TOP))
         self._base = scalar(self._top.get("base_url", ""), "base_url").rstrip("/")
         self._nodes = dict(self._named())
-        self._requests: dict[str, StreamConfig] = {}
 
     def streams(self) -> dict[str, StreamConfig]:
         """The configuration of each stream."""

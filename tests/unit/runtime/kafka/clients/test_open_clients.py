@@ -29,10 +29,6 @@ _THREADS = 8  # of one client, of asyncio, and the one that closes clients
 _NOWHERE = {"bootstrap.servers": "127.0.0.1:1", "log_level": 0}
 
 
-class Owner:
-    """An object with clients."""
-
-
 @pytest.fixture(params=[open_clients, kafka_clients], ids=["worker", "console"])
 def module(request: pytest.FixtureRequest) -> Iterator[Any]:
     """The module of each half; the test leaves no client open."""

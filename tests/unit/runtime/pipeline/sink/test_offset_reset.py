@@ -25,7 +25,7 @@ from tests.support.tasks.pipeline import file_sink
 from tests.support.tasks.slot_host import RunningTask
 from tests.support.waiting import allowed, wait_until
 
-OLD, MINUTE = 7200, 60_000
+OLD = 7200
 
 
 def _sink(broker: KafkaBroker, file: Path, topic: str, reset: str) -> TaskSpec:
