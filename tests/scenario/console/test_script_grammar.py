@@ -1,10 +1,9 @@
-"""Each command of the grammar with Apache's worker and with ours, and every exit code."""
+"""Each command of the grammar with Apache's worker and with ours."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -163,23 +162,6 @@ def test_events(our_connect: WorkerProcess, java_connect: WorkerProcess, broker:
     ours(f"delete {name}")
     java = Console(java_connect.url, tmp_path)("get events --for 1s", code=3)
     assert "only Headrace workers" in java.err
-
-
-def test_every_exit_code(console: Console, files: Files, tmp_path: Path) -> None:
-    name = files.source("a")
-    console("info", code=0)
-    console(f"apply -f {files.folder} --dry-run", code=8)
-    console(f"apply -f {files.folder}", f"wait {name} RUNNING --timeout 60s")
-    (tmp_path / "bad.json").write_text('{"name": "x", "connector.class": "Nope"}')
-    console(f"apply -f {tmp_path}/bad.json", code=1)
-    console("frob", code=2)
-    console("describe nope", code=3)
-    console(f"patch offsets {name} [{json.dumps({'partition': {'filename': '/none/a'}, 'offset': None})}]", code=4)
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))
-        Console(f"http://127.0.0.1:{nobody.getsockname()[1]}", tmp_path)("info", code=5)
-    console(f"wait {name} PAUSED --timeout 200ms", code=6)
-    console(f"stop {name}", options=("--read-only",), code=7)
 
 
 def test_changes_are_in_the_audit_log(console: Console, files: Files) -> None:
