@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from decimal import Decimal
 from typing import Any
 
@@ -113,18 +113,23 @@ _SCALARS: dict[Type, Reader] = {
 
 def _array(schema: Schema, fill: bool) -> Reader:
     item = reader(schema.element(), fill)
+    return lambda value: [item(element) for element in elements(value)]
 
-    def read(value: Any) -> list[Any]:
-        elements = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        return [item(element) for element in elements]
 
-    return read
+def elements(value: Any) -> Collection[Any]:
+    """The elements of a payload for an array: also the values of an object; none of a scalar."""
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _map(schema: Schema, fill: bool) -> Reader:
     keys, values = reader(schema.key(), fill), reader(schema.element(), fill)
     if schema.key().type is not Type.STRING:
         return lambda value: {keys(key): values(element) for key, element in _pairs(value)}
+    return object_reader(values)
+
+
+def object_reader(values: Reader) -> Reader:
+    """A reader of maps whose keys are strings; `values` reads their values."""
 
     def read(value: Any) -> dict[Any, Any]:
         if not isinstance(value, dict):

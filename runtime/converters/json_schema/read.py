@@ -10,7 +10,7 @@ from typing import Any
 from runtime.api.data.schema import Schema, Type
 from runtime.api.data.validate import BOUNDS
 from runtime.api.errors import DataError
-from runtime.converters.json.read import Reader, json_kind, scalar_reader, with_nulls
+from runtime.converters.json.read import Reader, elements, json_kind, object_reader, scalar_reader, with_nulls
 from runtime.converters.json_schema.names import is_union
 
 _MISSING: Any = object()
@@ -27,7 +27,7 @@ def value_reader(schema: Schema, nested: bool = False) -> Reader:
 def _not_null(schema: Schema, nested: bool) -> Reader:
     if schema.type is Type.ARRAY:
         item = value_reader(schema.element(), nested)
-        return lambda value: [item(element) for element in _elements(value)]
+        return lambda value: [item(element) for element in elements(value)]
     if schema.type is Type.MAP:
         return _map(schema, nested)
     if schema.type is Type.STRUCT:
@@ -35,21 +35,11 @@ def _not_null(schema: Schema, nested: bool) -> Reader:
     return scalar_reader(schema)
 
 
-def _elements(value: Any) -> Any:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-
-
 def _map(schema: Schema, nested: bool) -> Reader:
     keys, values = value_reader(schema.key(), nested), value_reader(schema.element(), nested)
     if schema.key().type is not Type.STRING or schema.key().optional:
         return lambda value: {keys(entry.get("key")): values(entry.get("value")) for entry in _entries(value)}
-
-    def read(value: Any) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            raise DataError(f"Maps with string fields should be encoded as JSON objects, but found {json_kind(value)}")
-        return {key: values(element) for key, element in value.items()}
-
-    return read
+    return object_reader(values)
 
 
 def _entries(value: Any) -> list[dict[str, Any]]:

@@ -152,8 +152,8 @@ def _loop(step: ChainStep, tolerance: Tolerance) -> Callable[[ChainResult, OnErr
             changed = each(subset, results, on_error)
         except StoppedChain as stop:
             outcome.failed, outcome.error = outcome.origin(stop.record), stop.error
-            records = records[: _index(records, stop.record)]
-            subset = subset[: _index(subset, stop.record)]
+            records = records[: index_of(records, stop.record)]
+            subset = subset[: index_of(subset, stop.record)]
             changed = True
         if changed:
             outcome.records = _merged(outcome, records, subset, results)
@@ -174,7 +174,8 @@ def _choose(step: ChainStep) -> Callable[[list[Record]], list[Record]] | None:
     return lambda records: [record for record in records if test(record)]
 
 
-def _index(records: list[Record], record: Record) -> int:
+def index_of(records: Sequence[Any], record: Any) -> int:
+    """The index of a record; the number of records if it is not among them."""
     return next((i for i, r in enumerate(records) if r is record), len(records))
 
 
@@ -265,7 +266,7 @@ def _handle(
         if on_error(record, error) is None:
             dropped.append(record)
     except StoppedChain:
-        _without([*dropped, None], records[: _index(records, record)], results)
+        _without([*dropped, None], records[: index_of(records, record)], results)
         raise
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from runtime.api.data.batch import SourceBatch
 from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch, batch_method
 from runtime.api.data.record import ErrantSourceRecord
+from runtime.pipeline.chain.chain import Chain, index_of
 from runtime.pipeline.produce.message_columns import MessageColumns
 from runtime.pipeline.source.errant import fail_errant, is_errant
 from runtime.pipeline.source.message_batch import MessageBatch, MessageRun
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from runtime.api.data.record import Headers, SourceRecord
     from runtime.api.data.schema import Schema
     from runtime.api.task import SourceTask
-    from runtime.pipeline.chain.chain import Chain
     from runtime.pipeline.chain.step import ChainResult
     from runtime.pipeline.load import Converters
     from runtime.pipeline.source.source_offsets import CommittedOffsets
@@ -127,7 +127,7 @@ class SourceConversion:
             last = origins.before(last, outcome.failed)
         kept: list[SourceRecord] | None = [] if self._traces else None
         batch, failed = self._messages(last, kept)
-        if failed is not None and len(whole := origins.before(last, failed)) < _index(last, failed):
+        if failed is not None and len(whole := origins.before(last, failed)) < index_of(last, failed):
             error, kept = batch.error, [] if self._traces else None
             batch, _ = self._messages(whole, kept)  # without the other messages of the record that has failed
             batch.error = error
@@ -318,7 +318,7 @@ class _Origins:
     def before(self, records: Sequence[SourceRecord], failed: Any) -> Sequence[SourceRecord]:
         """The records that were made from earlier polled records than `failed`: a record that is read again must not
         leave a part of its messages."""
-        end, place = _index(records, failed), self.place(failed)
+        end, place = index_of(records, failed), self.place(failed)
         while end and self.place(records[end - 1]) == place:
             end -= 1
         return records[:end]
@@ -331,8 +331,3 @@ class _Origins:
 def _places_of(batch: SourceBatch) -> Sequence[int]:
     """For each record the index of the one from which it was made."""
     return batch.places if len(batch.places) else range(len(batch))
-
-
-def _index(records: Sequence[SourceRecord], record: Any) -> int:
-    """The index of a record; the number of records if it is not among them."""
-    return next((i for i, r in enumerate(records) if r is record), len(records))
