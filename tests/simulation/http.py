@@ -12,7 +12,7 @@ import httpx
 
 from runtime.herder.group.peer_watch import PeerConnection
 from tests.simulation.loop import Process, SimLoop
-from tests.simulation.network import Network
+from tests.simulation.network import Network, settle
 
 CONNECT_TIMEOUT = 3.0
 
@@ -87,7 +87,7 @@ class Web:
         def arrived() -> None:
             listener = self.listeners.get(address)
             alive = listener is not None and listener.process.alive
-            self.network.deliver(target, source, lambda: _settle(found, listener if alive else Refused(address)))
+            self.network.deliver(target, source, lambda: settle(found, listener if alive else Refused(address)))
 
         self.network.deliver(source, target, arrived)
         return await found
@@ -106,7 +106,7 @@ class Web:
             if listener.process.alive and not self.network.loses("request"):
                 listener.process.spawn(serve(), f"{method} {target}")
             else:
-                self.network.deliver(host, source, lambda: _settle(reply, Disconnected(address)))
+                self.network.deliver(host, source, lambda: settle(reply, Disconnected(address)))
 
         async def serve() -> None:
             self._served += 1
@@ -116,10 +116,10 @@ class Web:
             response = await call(listener.app, method, target, headers, body, source)
             self.under_way.discard(served)
             lost = self.network.loses("response of a worker")
-            self.network.deliver(host, source, lambda: _settle(reply, Disconnected(address) if lost else response))
+            self.network.deliver(host, source, lambda: settle(reply, Disconnected(address) if lost else response))
 
         listener.process.at_end.append(
-            lambda: self.network.deliver(host, source, lambda: _settle(reply, Disconnected(address)))
+            lambda: self.network.deliver(host, source, lambda: settle(reply, Disconnected(address)))
         )
         self.network.deliver(source, host, arrived)
         return await reply
@@ -176,12 +176,3 @@ async def call(app: Any, method: str, target: str, headers: Mapping[str, str], b
     await app(scope, receive, send)
     content = b"".join(m.get("body", b"") for m in sent if m["type"] == "http.response.body")
     return Response(sent[0]["status"], sent[0].get("headers", []), content)
-
-
-def _settle(future: asyncio.Future[Any], answer: Any) -> None:
-    if future.done():
-        return
-    if isinstance(answer, Exception):
-        future.set_exception(answer)
-    else:
-        future.set_result(answer)

@@ -79,7 +79,7 @@ class Network:
 
         def respond(answer: Any) -> None:
             if not self.loses("response of Kafka"):
-                self.deliver(KAFKA, source, lambda: _settle(reply, answer))
+                self.deliver(KAFKA, source, lambda: settle(reply, answer))
             elif repeated:
                 process.call(RETRY_DELAY, again)
             else:
@@ -108,7 +108,8 @@ def _of(done: asyncio.Future[Any]) -> Any:
     return done.exception() or done.result()
 
 
-def _settle(reply: asyncio.Future[Any], answer: Any) -> None:
+def settle(reply: asyncio.Future[Any], answer: Any) -> None:
+    """Set the answer, or the exception, if the reply is still awaited."""
     if reply.done():
         return
     if isinstance(answer, Exception):

@@ -124,6 +124,15 @@ class Connect:
         entries: list[dict[str, Any]] = self.ask("GET", f"/connectors/{name}/offsets")["offsets"]
         return entries
 
+    def offset(self, name: str) -> dict[str, Any]:
+        """The offset of a source with one partition; empty before the first commit."""
+        entries = self.offsets(name)
+        return dict(entries[0]["offset"]) if entries else {}
+
+    def committed(self, sink: str) -> int:
+        """The sum of a sink's offsets: its records, if it has read its topics from the start."""
+        return sum(entry["offset"]["kafka_offset"] for entry in self.offsets(sink))
+
     def logs(self, name: str) -> Any:
         """The connector's last log lines."""
         return self.ask("GET", f"/connectors/{name}/logs")

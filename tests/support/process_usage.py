@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,11 +41,13 @@ def _of_one(pid: int) -> Usage | None:
     try:
         stat = (proc / "stat").read_text().rpartition(")")[2].split()
         files = sum(1 for _ in (proc / "fd").iterdir())
-        pss = _pss((proc / "smaps_rollup").read_text().splitlines())
+        pss = pss_of(pid)
     except OSError:
         return None
     return Usage(pss, (int(stat[11]) + int(stat[12])) / _TICKS, int(stat[17]), files, files, 1)
 
 
-def _pss(lines: Iterable[str]) -> int:
+def pss_of(pid: int) -> int:
+    """The memory of a process in bytes, with its share of shared pages. OSError if it has ended."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)

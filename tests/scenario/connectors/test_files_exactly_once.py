@@ -67,7 +67,7 @@ def test_each_record_is_in_one_file_after_kills(
     wait_until(lambda: _files(folder) > before or _rows(folder) == count, 60, "files after the first kill", every=0.002)
     process.kill()
     process.start()
-    wait_until(lambda: _committed(connect, name) == count, 120, "all offsets committed", every=0.2)
+    wait_until(lambda: connect.committed(name) == count, 120, "all offsets committed", every=0.2)
     connect.ask("DELETE", f"/connectors/{name}")
     numbers = Counter(_numbers(folder))
     assert numbers == +Counter({number: results(number) for number in range(count)})
@@ -98,8 +98,3 @@ def _numbers(folder: Path) -> list[int]:
         for file in folder.rglob("*.parquet")
         for number in parquet.ParquetFile(file).read(["id"])["id"].to_pylist()
     ]
-
-
-def _committed(connect: Connect, name: str) -> int:
-    offsets = connect.ask("GET", f"/connectors/{name}/offsets")["offsets"]
-    return sum(one["offset"]["kafka_offset"] for one in offsets)

@@ -26,6 +26,7 @@ from tests.support.engine.engine_recorder import descendants, driver_of, jvm_of,
 from tests.support.engine.engine_rig import ROOT, TTL, EngineRig
 from tests.support.engine.spark_client import RPC_FAILURE, gateway_command, open_blocks
 from tests.support.packages.wheels import build_wheel
+from tests.support.process_usage import pss_of
 from tests.support.processes import alive, freeze
 from tests.support.sockets import listening_ports
 from tests.support.waiting import soon, until
@@ -292,16 +293,11 @@ async def test_slots_start_from_the_folders_or_the_archive_of_an_environment(rig
 
 async def test_the_memory_of_a_slot_is_below_120_mb(rig: EngineRig) -> None:
     await rig.pair("measured")
-    pss = {pid: _pss(pid) for slot in rig.engine.slots for pid in [slot.pid]}
+    pss = [pss_of(slot.pid) / 2**20 for slot in rig.engine.slots]
     below = descendants(os.getpid())
     rss = _status(jvm_of(below), "VmRSS")
-    print(f"slots: {', '.join(f'{mb:.0f} MB' for mb in pss.values())} (PSS); JVM {rss:.0f} MB (RSS)")
-    assert all(mb < 120 for mb in pss.values())
-
-
-def _pss(pid: int) -> float:
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+    print(f"slots: {', '.join(f'{mb:.0f} MB' for mb in pss)} (PSS); JVM {rss:.0f} MB (RSS)")
+    assert all(0 < mb < 120 for mb in pss)
 
 
 def _status(pid: int, key: str) -> float:

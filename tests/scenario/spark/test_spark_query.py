@@ -134,11 +134,6 @@ def _found_windows(broker: KafkaBroker, topic: str) -> Counter[tuple[int, str, i
     return Counter((row["start"], row["customer"], row["orders"], row["amount"]) for row in rows)
 
 
-def _offset(connect: Connect, name: str) -> dict[str, Any]:
-    found = connect.offsets(name)
-    return dict(found[0]["offset"]) if found else {}
-
-
 def _kill(process: WorkerProcess, connect: Connect, name: str, victim: str) -> None:
     if victim == "everything":
         for pid in (process.pid, *children(process.pid)):
@@ -164,7 +159,7 @@ def test_windows_are_sent_once_after_a_kill_and_a_changed_query_is_refused(
     )  # fmt: skip
     orders.produce(2_000)
     connect.create(name, config)
-    wait_until(lambda: _offset(connect, name).get("batch", -1) >= 0, 600, "the first batch")
+    wait_until(lambda: connect.offset(name).get("batch", -1) >= 0, 600, "the first batch")
     orders.produce(2_000)
     _kill(process, connect, name, "slot")
     connect.wait(name, "RUNNING", ["RUNNING"], 180)
@@ -273,7 +268,7 @@ def test_queries_of_each_kind_lose_and_double_nothing_while_processes_are_killed
         kind = list(queries)[number % len(queries)]
         time.sleep(1 + number % 3 * 0.7)  # another step of a batch
         _kill(process, connect, names[kind], victim)
-        before = _offset(connect, names[kind]).get("batch", -1)
+        before = connect.offset(names[kind]).get("batch", -1)
         orders.produce(1_000)
         wait_until(partial(_has_passed, connect, names[kind], before), 600, f"a batch after the kill of the {victim}")
     wait_until(lambda: len(_values(broker, out["enriched"])) >= len(orders.sent), 600, "all orders")
@@ -306,7 +301,7 @@ def _country(customer: str) -> str | None:
 
 
 def _has_passed(connect: Connect, name: str, batch: int) -> bool:
-    return bool(_offset(connect, name).get("batch", -1) > batch)
+    return bool(connect.offset(name).get("batch", -1) > batch)
 
 
 def _has_all(found: Callable[[], Counter[Any]], wanted: Counter[Any]) -> bool:

@@ -86,7 +86,7 @@ def test_each_record_is_written_once_after_kills_and_a_set_back(
     if count > 100_000:
         process.kill()
         process.start()
-    wait_until(lambda: _committed(connect, name) == count, 120, "all offsets committed", every=0.1)
+    wait_until(lambda: connect.committed(name) == count, 120, "all offsets committed", every=0.1)
     wait_until(lambda: not _staged(folder), 30, "all files published")
     assert Counter(_numbers(folder)) == Counter(range(count))
 
@@ -248,8 +248,3 @@ def _numbers(folder: Path) -> list[int]:
     return [
         number for file in _published(folder) for number in parquet.ParquetFile(file).read(["id"])["id"].to_pylist()
     ]
-
-
-def _committed(connect: Connect, name: str) -> int:
-    offsets = connect.ask("GET", f"/connectors/{name}/offsets")["offsets"]
-    return sum(one["offset"]["kafka_offset"] for one in offsets)

@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -45,11 +44,6 @@ def _write_file(folder: Path, start: int, end: int) -> None:
 
 def _ids(broker: KafkaBroker, topic: str) -> list[int]:
     return [json.loads(value)["id"] for _, value in records(broker, topic) if value is not None]
-
-
-def _offset(connect: Connect, name: str) -> dict[str, Any]:
-    found = connect.offsets(name)
-    return dict(found[0]["offset"]) if found else {}
 
 
 pytestmark = [pytest.mark.timeout(1200), pytest.mark.slow]
@@ -99,7 +93,7 @@ def test_each_row_is_sent_once_after_kills_and_again_after_a_set_back(
     assert keys == Counter(b"n%d" % (number % 3) for number in everything)
 
     connect.stop(name)
-    offset = _offset(connect, name)
+    offset = connect.offset(name)
     connect.alter(name, ({"spark.source": f"json {source}"}, {**offset, "batch": last - 2}))
     _write_file(source, len(everything), len(everything) + 100)
     connect.resume(name)
@@ -111,11 +105,11 @@ def test_each_row_is_sent_once_after_kills_and_again_after_a_set_back(
 
 
 def _has_sent(connect: Connect, name: str, batch: int) -> bool:
-    return bool(_offset(connect, name).get("batch", -1) >= batch)
+    return bool(connect.offset(name).get("batch", -1) >= batch)
 
 
 def _is_done(connect: Connect, name: str, batch: int) -> bool:
-    offset = _offset(connect, name)
+    offset = connect.offset(name)
     return offset.get("batch") == batch and "rows" not in offset
 
 
@@ -157,7 +151,7 @@ def test_tables_queries_types_and_errors(
     connect.create(again, _config(second, tmp_path, **{"spark.sql": "SELECT 7 AS id", "spark.mode": "interval"}))
     connect.create(broken, _config(second, tmp_path, **typed, **{"spark.sql": "SELECT nothing FROM record"}))
 
-    wait_until(lambda: _offset(connect, once).get("batch") == 0, 600, "the batch")
+    wait_until(lambda: connect.offset(once).get("batch") == 0, 600, "the batch")
     found = [json.loads(value or b"") for _, value in records(broker, first)]
     assert [row["payload"] for row in found] == [{"id": 1, **ROW}, {"id": 2, **ROW, "price": "AMg="}]
     fields = found[0]["schema"]["fields"]
@@ -171,7 +165,7 @@ def test_tables_queries_types_and_errors(
     assert f"Spark could not read parquet {source}: [UNRESOLVED_COLUMN" in trace
 
     connect.stop(again)
-    partition, offset = {"spark.source": "query"}, _offset(connect, again)
+    partition, offset = {"spark.source": "query"}, connect.offset(again)
     status, answer = connect.request(
         "PATCH", f"/connectors/{again}/offsets", {"offsets": [{"partition": partition, "offset": {"batch": 1}}]}
     )

@@ -143,7 +143,7 @@ def test_a_sink(rig: Rig, config: Callable[[Rig], dict[str, str]], results: Call
     connect = _created(rig, {**config(rig), "topics": topic, **converters}, PARSED)
 
     def read() -> int:
-        return sum(int(entry["offset"]["kafka_offset"]) for entry in connect.offsets(rig.name))
+        return connect.committed(rig.name)
 
     _kill_twice(rig.process, connect, rig.name, read, COUNT)
     wait_until(lambda: read() == COUNT, 900, "all records read", every=1)

@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from tests.support.broker import KafkaBroker, unique
 from tests.support.connect import Connect
 from tests.support.java.slots import is_jvm
 from tests.support.kafka.topics import count, messages
-from tests.support.process_usage import usage
+from tests.support.process_usage import pss_of, usage
 from tests.support.processes import children, is_slot
 from tests.support.servers.postgres import Postgres
 from tests.support.tasks.cdc_comparison import MODES, Event, comparable, record
@@ -170,7 +169,7 @@ def test_rate_and_memory(pair: Pair, cls: str) -> None:
     seconds, cpu = time.monotonic() - started, usage(pair.connect.worker.pid).cpu - before
     found = list(children(pair.connect.worker.pid))
     sizes = {
-        kind: [_memory(pid) for pid in found if test(pid)] for kind, test in (("slots", is_slot), ("JVMs", is_jvm))
+        kind: [pss_of(pid) >> 20 for pid in found if test(pid)] for kind, test in (("slots", is_slot), ("JVMs", is_jvm))
     }
     print(f"\n{cls}: {_CHANGES / seconds:,.0f} changes/s, {cpu / _CHANGES * 1e6:.1f} s of the processor for a million")
     print(f"MB: {sizes}")
@@ -183,9 +182,3 @@ def _insert(pair: Pair, row: str, first: int, rows: int) -> None:
         for start in range(first, first + rows, _TRANSACTION):
             statement = f"INSERT INTO items {row} FROM generate_series({start}, {start + _TRANSACTION - 1}) AS n"
             connection.execute(statement.encode())
-
-
-def _memory(pid: int) -> int:
-    """Proportional share of the memory, in MB."""
-    with Path(f"/proc/{pid}/smaps_rollup").open() as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("Pss:")) // 1024
