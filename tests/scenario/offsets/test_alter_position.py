@@ -59,38 +59,6 @@ def test_a_sink_set_back_reads_exactly_the_expected_records_again(
     assert out.read_text().splitlines()[1050:] == [f"p1-{i}" for i in range(500)]
 
 
-def test_offsets_are_refused_while_running_and_in_wrong_shapes(
-    connect: Connect, broker: KafkaBroker, tmp_path: Path
-) -> None:
-    file, topic = tmp_path / "in.txt", broker.create_topic()
-    file.write_text("one\n")
-    connect.source("src", str(file), topic)
-    body = {"offsets": [{"partition": {"filename": str(file)}, "offset": {"position": 0}}]}
-    status, answer = connect.request("PATCH", "/connectors/src/offsets", body)
-    assert status == 400
-    assert "must be in the STOPPED state" in answer["message"]
-    connect.stop("src")
-    before = connect.offsets("src")
-    for offset in ({"position": -1}, {"position": "1"}, {"pos": 1}):
-        entry = {"partition": {"filename": str(file)}, "offset": offset}
-        assert connect.request("PATCH", "/connectors/src/offsets", {"offsets": [entry]})[0] == 400
-    assert connect.offsets("src") == before
-
-
-def test_sink_offsets_are_altered_all_or_none(connect: Connect, broker: KafkaBroker, tmp_path: Path) -> None:
-    snk, topic = unique("snk"), broker.create_topic()
-    broker.produce(topic, "a", "b", "c")
-    connect.sink(snk, str(tmp_path / "out.txt"), topic)
-    wait_until(lambda: _lines(tmp_path / "out.txt") == 3)
-    connect.stop(snk)
-    good = {"partition": _partition(topic, 0), "offset": {"kafka_offset": 1}}
-    bad = {"partition": _partition(unique("nowhere"), 7), "offset": {"kafka_offset": 1}}
-    status, answer = connect.request("PATCH", f"/connectors/{snk}/offsets", {"offsets": [good, bad]})
-    assert status == 400
-    assert "nowhere" in answer["message"]
-    assert _positions(connect, snk) == {0: 3}
-
-
 def _partition(topic: str, number: int) -> dict[str, object]:
     return {"kafka_topic": topic, "kafka_partition": number}
 
