@@ -145,12 +145,6 @@ def test_a_task_fails_alone(connect: Connect, broker: KafkaBroker) -> None:
     connect.wait("bad", "RUNNING", ["RUNNING"])
 
 
-def test_a_connector_that_cannot_start_is_failed_with_its_trace(connect: Connect, broker: KafkaBroker) -> None:
-    connect.create("broken", counting(broker, "headrace_test_plugins.BrokenStartConnector"))
-    connect.wait("broken", "FAILED", [])
-    assert "RuntimeError: start() fails as configured" in connect.status("broken")["connector"]["trace"]
-
-
 @pytest.mark.parametrize(
     "victim",
     [
