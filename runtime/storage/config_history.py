@@ -15,10 +15,8 @@ from enum import StrEnum
 from typing import Any
 
 from runtime.storage.documents import Documents
-from runtime.storage.history_limit import CHECK_EVERY, MAX_DELETED, HistoryLimit
-from runtime.storage.journal import MAX_HISTORY, NO_ORIGIN, ChangeOrigin
-
-_HISTORY = "config-history:"
+from runtime.storage.history_ring import CHECK_EVERY, MAX_DELETED, HistoryRing
+from runtime.storage.journal import NO_ORIGIN, ChangeOrigin
 
 REQUEST_ORIGIN: ContextVar[ChangeOrigin] = ContextVar("REQUEST_ORIGIN", default=NO_ORIGIN)
 """The user and the reason of the request that is being carried out."""
@@ -47,10 +45,10 @@ class PastConfig:
 
 
 class ConfigHistory:
-    """Keeps the last MAX_HISTORY changes of each connector, and of some deleted ones. Event loop only."""
+    """Keeps the last changes of each connector, and of some deleted ones. Event loop only."""
 
     def __init__(self, documents: Documents, max_deleted: int = MAX_DELETED, check_every: int = CHECK_EVERY) -> None:
-        self._documents, self._limit = documents, HistoryLimit(documents, _HISTORY, max_deleted, check_every)
+        self._documents, self._ring = documents, HistoryRing(documents, "config-history:", max_deleted, check_every)
 
     async def add(
         self, name: str, before: Mapping[str, str] | None, after: Mapping[str, str] | None, state: str
@@ -64,25 +62,19 @@ class ConfigHistory:
         number = max((past.number for past in self.of(name)), default=0) + 1
         past = PastConfig(number, int(time.time() * 1000), action, REQUEST_ORIGIN.get(), state, before, after)
         document = {**asdict(past), "action": action.value}
-        await self._documents.put(_key(name, number), document)
+        await self._documents.put(self._ring.key(name, number), document)
         if action is ConfigAction.DELETE:
-            await self._limit.deleted()
+            await self._ring.deleted()
 
     def of(self, name: str) -> list[PastConfig]:
         """The changes of a connector, newest first."""
-        keys = (_key(name, slot) for slot in range(MAX_HISTORY))
-        entries = [_past(document) for key in keys if (document := self._documents.get(key)) is not None]
+        documents = map(self._documents.get, self._ring.keys(name))
+        entries = [_past(document) for document in documents if document is not None]
         return sorted(entries, key=lambda past: past.number, reverse=True)
 
     def names(self) -> list[str]:
         """All connectors with a history, sorted."""
-        keys = self._documents.keys(_HISTORY)
-        return sorted({key.removeprefix(_HISTORY).partition(":")[2] for key in keys})
-
-
-def _key(name: str, number: int) -> str:
-    """The document key of an entry, which replaces the entry of MAX_HISTORY changes ago."""
-    return f"{_HISTORY}{number % MAX_HISTORY}:{name}"
+        return self._ring.connectors()
 
 
 def _past(d: Mapping[str, Any]) -> PastConfig:

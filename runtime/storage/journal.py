@@ -18,18 +18,15 @@ from typing import Any
 from runtime.kafka.log.log import TopicSpec
 from runtime.kafka.log.transactional_writer import TransactionalWriter
 from runtime.storage.documents import Documents
-from runtime.storage.history_limit import CHECK_EVERY, MAX_DELETED, HistoryLimit
+from runtime.storage.history_ring import CHECK_EVERY, MAX_DELETED, HistoryRing
 from runtime.storage.port import LogOpener
 from runtime.system.loop_turns import LoopTurns
-
-MAX_HISTORY = 20
-"""How many changes of each connector are kept, to be listed and undone."""
 
 OffsetEntry = tuple[
     "dict[str, Any] | None", "dict[str, Any] | None"
 ]  # partition, offset; None for an offset removes it
 
-_INTENT, _HISTORY = "intent:", "history:"
+_INTENT = "intent:"
 
 
 class OffsetAction(StrEnum):
@@ -91,7 +88,7 @@ class OffsetJournal:
     ) -> None:  # fmt: skip
         """`leader` writes as in ConfigStore, so that Kafka refuses the records of a former leader (WriterFenced)."""
         self._documents, self._leader = Documents(logs, spec), leader
-        self._limit = HistoryLimit(self._documents, _HISTORY, max_deleted, check_every)
+        self._ring = HistoryRing(self._documents, "history:", max_deleted, check_every)
 
     @property
     def documents(self) -> Documents:
@@ -106,11 +103,11 @@ class OffsetJournal:
         """Move a completed change to the history; repeated calls add it only once."""
         last, time_of_last = self.latest(intent.connector)
         past = PastChange(last, intent.time, intent.action, intent.origin, intent.before, intent.offsets)
-        if time_of_last != intent.time or self._past(intent.connector, last) != past:
+        if time_of_last != intent.time or self._past(self._ring.key(intent.connector, last)) != past:
             past = replace(past, number=last + 1)
-            await self._documents.put(_history_key(intent.connector, last + 1), _document(past), self._leader)
+            await self._documents.put(self._ring.key(intent.connector, last + 1), _document(past), self._leader)
             if intent.action is OffsetAction.DELETE:
-                await self._limit.deleted(self._leader)
+                await self._ring.deleted(self._leader)
         await self.drop(intent)
 
     async def drop(self, intent: PlannedChange) -> None:
@@ -134,34 +131,29 @@ class OffsetJournal:
     async def history(self, connector: str) -> list[PastChange]:
         """Completed changes of a connector, newest first, without those that are completed meanwhile."""
         turns, entries, (newest, _) = LoopTurns(), [], self.latest(connector)
-        for slot in range(MAX_HISTORY):
-            if (past := self._past(connector, slot)) is not None and past.number <= newest:
+        for key in self._ring.keys(connector):
+            if (past := self._past(key)) is not None and past.number <= newest:
                 entries.append(past)
             await turns.next()
         return sorted(entries, key=lambda past: past.number, reverse=True)
 
     def latest(self, connector: str) -> tuple[int, int]:
         """Number and time of the last completed change of a connector; zeros without one."""
-        slots = (self._documents.fields(_history_key(connector, slot)) for slot in range(MAX_HISTORY))
+        slots = map(self._documents.fields, self._ring.keys(connector))
         return max((int(fields.get("number", 0)), int(fields.get("time", 0))) for fields in slots)
 
     async def read_to_end(self) -> None:
         """Apply every record that is in the topic now."""
         await self._documents.read_to_end()
 
-    def _past(self, connector: str, number: int) -> PastChange | None:
-        document = self._documents.get(_history_key(connector, number))
+    def _past(self, key: str) -> PastChange | None:
+        document = self._documents.get(key)
         return None if document is None else _past(document)
 
 
 def _document(change: PlannedChange | PastChange) -> dict[str, Any]:
     """A change as JSON. asdict() would copy every offset, which takes seconds for 100,000."""
     return {**{f.name: getattr(change, f.name) for f in fields(change)}, "origin": asdict(change.origin)}
-
-
-def _history_key(connector: str, number: int) -> str:
-    """The document key of a history entry, which replaces the entry of MAX_HISTORY changes ago."""
-    return f"{_HISTORY}{number % MAX_HISTORY}:{connector}"
 
 
 def _intent(d: Mapping[str, Any]) -> PlannedChange:

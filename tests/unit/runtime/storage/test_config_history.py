@@ -9,7 +9,8 @@ from runtime.model.states import TargetState
 from runtime.storage.config_history import REQUEST_ORIGIN, ConfigAction, ConfigHistory
 from runtime.storage.configs import ConfigStore
 from runtime.storage.documents import Documents
-from runtime.storage.journal import MAX_HISTORY, ChangeOrigin
+from runtime.storage.history_ring import MAX_HISTORY
+from runtime.storage.journal import ChangeOrigin
 from tests.support.herder.memory_logs import TestLogs
 
 
