@@ -157,6 +157,20 @@ def test_a_slot_of_this_machine_has_its_lease_until_shortly_before_the_membershi
     assert elsewhere.longest_lease == 6.0, "its tasks have to wait for the end of the lease"
 
 
+def test_a_lease_does_not_outlast_the_membership_if_the_worker_stands_still_while_it_is_granted(
+    cell: LeaseCell, clock: Clock
+) -> None:
+    ends = clock.now + 10.0
+
+    def confirmed() -> float:
+        remaining = ends - clock.now
+        clock.now += 8.0  # before the deadline is written
+        return remaining
+
+    LeaseGranter(confirmed, 0.5, 10.0, clock).add(cell)
+    assert cell.deadline <= ends
+
+
 def test_a_lease_without_a_group_does_not_expire(cell: LeaseCell, clock: Clock) -> None:
     granter = LeaseGranter(lambda: math.inf, 0.6, EngineSettings(membership=math.inf).longest_lease, clock)
     granter.add(cell)
