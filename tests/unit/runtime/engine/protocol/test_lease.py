@@ -225,6 +225,29 @@ def test_the_guard_kills_only_descendants(tmp_path: Path) -> None:
     assert list(granted(str(tmp_path))) == []
 
 
+AT_A_LIMIT = """
+import resource, sys, threading, time
+from runtime.engine.driver.guard import Guard
+
+class Counted(Guard):
+    checks = 0
+    def check(self):
+        self.checks += 1
+        super().check()
+
+guard = Counted(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+guard.start()
+while guard.checks < 3:
+    assert "guard" in {thread.name for thread in threading.enumerate()}
+    time.sleep(0.01)
+"""
+
+
+def test_the_guard_continues_at_the_limit_of_file_descriptors(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", AT_A_LIMIT, str(tmp_path)], check=True, timeout=60)
+
+
 def test_the_files_of_ended_slots_are_removed(tmp_path: Path) -> None:
     """Stacks are kept, since the worker reads them."""
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
