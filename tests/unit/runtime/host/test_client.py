@@ -187,7 +187,7 @@ async def test_offsets_that_a_former_process_has_asked_for_are_not_those_of_its_
 async def test_offsets_that_are_too_large_for_a_message_are_an_error_of_the_connector(start: Start) -> None:
     large = RecordingListener(lambda connector, partition: {"text": "x" * MAX_FRAME})
     host, _ = await start(listener=large)
-    with pytest.raises(HostError, match="committed offsets could not be read: a frame of .* is longer than"):
+    with pytest.raises(HostError, match=r"committed offsets could not be read: a frame of .* is longer than"):
         await host.start_connector("odd", odd(start="read"))
 
 
