@@ -70,7 +70,7 @@ class Child:
         try:
             async for message in frames.receive_all(self._process.stdout):
                 self._received(message)
-        except ValueError:
+        except (ValueError, LookupError, TypeError):  # of a plugin that has found the descriptor
             self.kill("it sent an invalid message")
         code = await self._process.wait()
         await asyncio.wait(

@@ -14,6 +14,7 @@ from runtime.host.child import Child, ChildDiedError, Event
 from runtime.host.port import HOST_ABSENT, HOST_DIED, ConnectorInfo, HostError, HostListener, PluginTimeoutError
 from runtime.host.settings import HostSettings
 from runtime.logs.formats import Scrub
+from runtime.system.frames import FrameError
 from runtime.system.scheduling import Delay, ProcessTree, RunLimit, within
 
 _log = logging.getLogger(__name__)
@@ -286,17 +287,20 @@ class PluginHostClient:
         self._running.add(running)
         running.add_done_callback(self._running.discard)
 
-    async def _read_offsets(self, event: Event) -> None:
-        """Answer a source connector that reads its offsets. The response is lost with a host that dies meanwhile."""
+    async def _read_offsets(self, child: Child, event: Event) -> None:
+        """Answer a source connector that reads its offsets. The response is lost with a host that dies meanwhile: the
+        next one numbers its requests from the start."""
         offsets: Sequence[Mapping[str, Any] | None] = ()
         error = None
         try:
             offsets = await self._listener.connector_offsets(event["connector"], event["partitions"])
         except Exception as e:
             error = str(e) or type(e).__name__
-        if (child := self._child) is not None:
-            with contextlib.suppress(ChildDiedError):
+        with contextlib.suppress(ChildDiedError):
+            try:
                 await child.call("offsets_read", event["number"], offsets, error)
+            except FrameError as e:  # too many offsets
+                await child.call("offsets_read", event["number"], (), str(e))
 
     def _on_event(self, event: Event) -> None:
         try:
@@ -307,8 +311,8 @@ class PluginHostClient:
                     self._listener.connector_failed(event["connector"], event["trace"])
                 case "metrics":
                     self._listener.connector_metrics(event["connector"], event["metrics"])
-                case "read_offsets":
-                    self._background(self._read_offsets(event))
+                case "read_offsets" if self._child is not None:
+                    self._background(self._read_offsets(self._child, event))
                 case "lost":
                     if self._child is not None:
                         self._child.connectors.difference_update(event["connectors"])

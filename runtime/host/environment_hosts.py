@@ -286,8 +286,8 @@ class EnvironmentHosts:
             if host is None:
                 settings = replace(self._settings, environment=environment, catalog=registry.catalog.to_json())
                 client = PluginHostClient(settings, self._listener, self._scrub)
+                await client.start()  # may raise, or be cancelled: the next call starts another one
                 host = self._hosts[environment.id] = _Host(client, set(), now)
-                await client.start()
                 _log.info("The plugin host of the environment %s has started", environment.id)
             host.last_used = now
             return host

@@ -76,7 +76,11 @@ class LogHandler(logging.Handler):
         self._replies = replies
 
     def emit(self, record: logging.LogRecord) -> None:
-        text = _clean(self.format(record))
+        try:
+            text = _clean(self.format(record))
+        except Exception:  # as in logging.Handler
+            self.handleError(record)
+            return
         line = {"level": record.levelno, "logger": record.name, "text": text, "context": context.current()}
         self._replies.send({"event": "log", **line})
 

@@ -58,7 +58,7 @@ def _machine() -> str:
 def _started(pid: int) -> str | None:
     """The start time of a process in ticks since boot; `ended` for a zombie, None if unknown."""
     try:
-        fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].decode().split()  # names may be any bytes
     except OSError:
         return None
     return "ended" if fields[0] in "ZX" else fields[19]

@@ -93,12 +93,12 @@ class Driver:
         self._report_ready(context.version)
         if self._settings.record:
             self._record(context)
-        self._context = context
         refuse_accumulators(context)
         self._serve_session(context)
         if not self._settings.local:
             self._cluster = ClusterJobs(context, self._settings)
             ExecutorWatch(context, self._kept_slots, self._report, self._leave_application).start()
+        self._context = context
         self._start_keepers()
         self._gateway.proc.wait()
         self._log("ERROR", f"Spark's JVM has ended with exit code {self._gateway.proc.returncode}")
@@ -175,11 +175,10 @@ class Driver:
 
     def _start_keepers(self) -> None:
         with self._slots:
-            new = sorted(self._wanted - self._kept)
-            self._kept.update(new)
-        for slot in new:
-            name = f"slot-{slot}"
-            threading.Thread(target=self._keep_slot, args=(self._context, slot), name=name, daemon=True).start()
+            for slot in sorted(self._wanted - self._kept):
+                name = f"slot-{slot}"
+                threading.Thread(target=self._keep_slot, args=(self._context, slot), name=name, daemon=True).start()
+                self._kept.add(slot)
 
     def _kept_slots(self) -> set[int]:
         with self._slots:
@@ -255,16 +254,22 @@ class Driver:
         self.leave()
 
     def _watch_worker(self) -> None:
+        """An error must not keep the end of the worker from being noticed."""
         for line in sys.stdin.buffer:
-            message: SlotsMessage = json.loads(line)
-            with self._slots:
-                self._wanted = set(message["slots"])
-                self._executors = executor_sizes(message["executors"])
-            if self._context is not None:
-                self._start_keepers()
-                for slot in message["restart"]:
-                    self._restart(slot)
+            try:
+                self._request_slots(json.loads(line))
+            except Exception:  # part of a line, of a worker that was killed; no more threads; Py4J's errors
+                traceback.print_exc()
         self.leave()
+
+    def _request_slots(self, message: SlotsMessage) -> None:
+        with self._slots:
+            self._wanted = set(message["slots"])
+            self._executors = executor_sizes(message["executors"])
+        if self._context is not None:
+            self._start_keepers()
+            for slot in message["restart"]:
+                self._restart(slot)
 
     def _restart(self, slot: int) -> None:
         """Cancel the Spark job of a slot that does not connect, unless the job waits for a free core."""

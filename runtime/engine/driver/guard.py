@@ -37,7 +37,8 @@ class Guard:
     def _run(self) -> None:
         while True:
             time.sleep(CHECK_INTERVAL)
-            self.check()
+            with contextlib.suppress(OSError):  # as at the limit of file descriptors: the next check may succeed
+                self.check()
 
     def check(self) -> None:
         """Kill the slots whose lease has expired, and remove the cells of processes that have ended."""

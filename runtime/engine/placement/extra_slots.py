@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 from runtime.engine.protocol.settings import MAX_EXTRA_SLOTS
@@ -102,12 +102,14 @@ class ExtraSlots:
         self._extras[number] = ExtraSlot(number, cell, now)
         return number
 
-    def idle(self, busy: Iterable[int], now: float) -> list[int]:
-        """Extra slots that have had no task for IDLE_TIMEOUT. `busy` are the slots that have tasks."""
+    def idle(self, busy: Iterable[int], awaited: Collection[Hashable | None], now: float) -> list[int]:
+        """Extra slots that have had no task for IDLE_TIMEOUT. `busy` are the slots that have tasks, `awaited` the cells
+        of tasks that wait: executors may take longer to start."""
         for number in busy:
             if number in self._extras:
                 self._extras[number].last_used = now
-        return [number for number, extra in self._extras.items() if now - extra.last_used > IDLE_TIMEOUT]
+        unused = [extra for extra in self._extras.values() if now - extra.last_used > IDLE_TIMEOUT]
+        return [extra.number for extra in unused if extra.cell not in awaited]
 
     def remove(self, number: int) -> None:
         """Give up an extra slot."""

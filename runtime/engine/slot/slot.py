@@ -7,7 +7,6 @@ import importlib
 import logging
 import os
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +23,7 @@ from runtime.engine.slot.channel_host import ChannelHost, SlotLogHandler
 from runtime.engine.slot.java_tasks import JavaTasks
 from runtime.engine.slot.outbox import Outbox, alive_message
 from runtime.engine.slot.polled_reports import ErrorReports, MeterReports
-from runtime.engine.slot.task_thread import Runner, RunnerFactory, TaskThread
+from runtime.engine.slot.task_thread import Runner, RunnerFactory, TaskThread, run_apart
 from runtime.engine.slot.watchdog import Watchdog, stack_of
 from runtime.kafka.clients import open_clients
 from runtime.model.rate_limit import RateLimit
@@ -38,6 +37,10 @@ from runtime.system.cgroup import end_first
 from runtime.system.processes import end_with_parent
 
 CONNECT_TIMEOUT = 5.0
+NO_THREAD = (
+    "The system lets this slot start no thread for another task: raise the limit (pids.max of the control group: "
+    "TasksMax= of systemd, --pids-limit of containers; or ulimit -u), or use more workers"
+)
 _log = logging.getLogger(__name__)
 
 
@@ -196,7 +199,11 @@ class Slot:
         self._archives[spec.id, spec.epoch] = archives
         task = TaskThread(spec, self._host, self._create, self._ended)
         self._tasks[spec.id, spec.epoch] = task
-        task.start()
+        try:
+            task.start()
+        except RuntimeError as error:
+            del self._tasks[spec.id, spec.epoch], self._archives[spec.id, spec.epoch]
+            self._host.no_room(spec, f"{NO_THREAD} ({error})")
 
     def _create(self, spec: TaskSpec, host: SlotHost) -> Runner:
         """On the task's thread, since downloading and unpacking archives takes time."""
@@ -224,7 +231,7 @@ class Slot:
 
     def _send_stack(self, task: TaskThread, number: int) -> None:
         if self._java.is_running:  # which may not answer
-            threading.Thread(target=self._stack_of, args=(task, number), name="stack", daemon=True).start()
+            run_apart(lambda: self._stack_of(task, number), "stack")
         else:
             self._stack_of(task, number)
 

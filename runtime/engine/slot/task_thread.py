@@ -51,8 +51,17 @@ class Runner(Protocol):
 RunnerFactory = Callable[[TaskSpec, SlotHost], Runner]
 
 
+def run_apart(work: Callable[[], None], name: str) -> None:
+    """Run this in a thread of its own, so that the caller does not wait. At the system's limit of threads the caller
+    does it itself: a task that is stopped then releases threads, and the other tasks continue."""
+    try:
+        threading.Thread(target=work, name=name, daemon=True).start()
+    except RuntimeError:
+        work()
+
+
 class TaskThread:
-    """Creates the runner and runs it. No method blocks the caller, whatever the runner does."""
+    """Creates the runner and runs it. No method blocks the caller, whatever the runner does, except by run_apart()."""
 
     def __init__(
         self, spec: TaskSpec, host: SlotHost, factory: RunnerFactory, ended: Callable[[TaskSpec], None]
@@ -70,6 +79,7 @@ class TaskThread:
         self._thread = threading.Thread(target=self._run, name=str(spec.id), daemon=True)
 
     def start(self) -> None:
+        """RuntimeError if the system has no more threads."""
         self._thread.start()
 
     @property
@@ -145,7 +155,7 @@ class TaskThread:
                 self._early.append(request)
                 return
             runner = self._runner
-        threading.Thread(target=request, args=(runner,), name=f"{self.spec.id}-control", daemon=True).start()
+        run_apart(lambda: request(runner), f"{self.spec.id}-control")
 
     def _run(self) -> None:
         with task_log(self.spec, self._host):

@@ -125,6 +125,7 @@ class DriverKeeper:
         self.folder = settings.folder
         child = self._child = DriverProcess(settings, self._report, self._print)
         await child.start()
+        child.request_slots(self._slots, self._executors)  # those of its settings may be old by now
         starting = asyncio.create_task(self._limit_start(child))
         try:
             await child.run()

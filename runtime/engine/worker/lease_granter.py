@@ -62,9 +62,9 @@ class LeaseGranter:
     def renew(self) -> None:
         """Extend all leases that have not expired. While the membership is not confirmed, leases expire."""
         with self._lock:
+            now = self._clock()  # first: this thread may have to wait for a processor between two lines
             remaining = min(self._longest, self._lease() - self._before)
             if remaining > 0:
-                now = self._clock()
                 for cell in self._cells:
                     if not cell.lapsed(now):
                         cell.grant(now + remaining)

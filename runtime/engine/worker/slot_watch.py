@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from runtime.engine.placement.roster import Roster
@@ -30,7 +30,8 @@ class CoreWaits:
         self._roster, self._master, self._clock, self._report = roster, master, clock, report
         self._since: dict[int, float] = {}
         self._logged: set[int] = set()
-        self._tasks: list[TaskRun] = []  # that have been reported
+        self.tasks: Sequence[TaskRun] = ()
+        """Those that have been reported."""
 
     @property
     def slots(self) -> Sequence[int]:
@@ -53,15 +54,15 @@ class CoreWaits:
             _log.warning(text, _list(new), self._master, _REMEDY)
         self._logged = {*slots}
         tasks = self._roster.waiting_for(slots) if slots else []
-        known, current = {id(task) for task in self._tasks}, {id(task) for task in tasks}
-        for task in self._tasks:
+        known, current = {id(task) for task in self.tasks}, {id(task) for task in tasks}
+        for task in self.tasks:
             if id(task) not in current and task.waiting and self._roster.tasks.get(task.spec.id) is task:
                 self._report(task, None)
         reason = f"Waiting for a core: slot(s) {_list(slots)} have none on {self._master}. {_REMEDY}"
         for task in tasks:
             if id(task) not in known:
                 self._report(task, reason)
-        self._tasks = tasks
+        self.tasks = tasks
 
 
 def _list(slots: Sequence[int]) -> str:
@@ -219,7 +220,8 @@ class SlotWatch:
                 "Slot %d was requested more than %g s ago and has not connected: check that Spark has a free core",
                 number, MISSING_AFTER,
             )  # fmt: skip
-        for number in extras.idle([slot for slot, link in links.items() if link.tasks], now):
+        busy = [slot for slot, link in links.items() if link.tasks]
+        for number in extras.idle(busy, self.roster.awaited_cells(), now):
             extras.remove(number)
             if number in links:
                 links[number].leave()
@@ -239,10 +241,10 @@ class SlotWatch:
             self.connect_times[slot] = min(self.connect_times[slot] * 2, timeout * MAX_CONNECT_FACTOR)
         return late
 
-    def check_waiting(self) -> Sequence[TaskRun]:
+    def check_waiting(self, without_core: Collection[TaskRun] = ()) -> Sequence[TaskRun]:
         """Log from time to time that tasks are waiting for a slot, and why. Returns each task that waits then, once; of
-        many tasks a part at each call."""
-        now, waiting = self.clock(), self.roster.waiting
+        many tasks a part at each call. Tasks `without_core` are reported by CoreWaits, with another remedy."""
+        now, waiting = self.clock(), [task for task in self.roster.waiting_tasks() if task not in without_core]
         if not waiting or not self.roster.links:
             self.next_crowded_line = math.inf
         elif self.next_crowded_line == math.inf:
@@ -253,10 +255,10 @@ class SlotWatch:
             _log.warning(
                 "%d tasks are waiting to be started, %d are running: this worker's slots are busy or at their limit. "
                 "Add processors or raise headrace.slots; the tasks start as soon as there is room",
-                waiting,
+                len(waiting),
                 running,
             )
-            self.unreported = [task for task in self.roster.waiting_tasks() if not task.reported_waiting]
+            self.unreported = [task for task in waiting if not task.reported_waiting]
         reported, self.unreported = self.unreported[:MAX_REPORTED], self.unreported[MAX_REPORTED:]
         for task in reported:
             task.reported_waiting = True

@@ -219,7 +219,7 @@ class Slots:
         watch.check_extras()
         if self.driver is not None and (late := watch.not_connecting(self.driver.ready)):
             self.driver.restart_slots(late)
-        for task in watch.check_waiting():
+        for task in watch.check_waiting({*self._core_waits.tasks}):
             self._report_unassigned(task, None)
         self._core_waits.check()
         watch.lift_limits()

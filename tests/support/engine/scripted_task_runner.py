@@ -22,8 +22,8 @@ from runtime.pipeline.task.failure import RevokedError
 class ScriptedRunner:
     """`behaviour`: idle, end, fail, lose (returns its assignment), exit, talk, flood, hog (holds the GIL), deaf
     (ignores stop), hang (in stop), library (reports the version of hr_lib as a topic), leak (ignores revoke, too),
-    stick (in poll, until paused), grow (to 400 MB), kill (its process, on request), kill_group (its process group,
-    on request)."""
+    stick (in poll, until paused), threads (as if no more could be started), grow (to 400 MB), kill (its process,
+    on request), kill_group (its process group, on request)."""
 
     def __init__(self, spec: TaskSpec, host: SlotHost) -> None:
         self._spec = spec
@@ -95,6 +95,11 @@ class ScriptedRunner:
         self._poll_that_never_returns()
 
     def _poll_that_never_returns(self) -> None:
+        self._idle()
+
+    def _threads(self) -> None:
+        threading.stack_size(1 << 46)  # bytes of a stack, for which no machine has room
+        self._host.topic(self._spec, "topic-of-it")
         self._idle()
 
     def _leak(self) -> None:

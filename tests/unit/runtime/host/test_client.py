@@ -8,7 +8,7 @@ import logging
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,15 @@ import pytest
 from runtime.host.client import PING_TIMEOUT, STOP_TIMEOUT, PluginHostClient
 from runtime.host.port import ConnectorInfo, HostError
 from runtime.host.settings import HostSettings
+from runtime.system.frames import MAX_FRAME
 from runtime.system.scheduling import Delay
 from tests.support.engine.starvation import Starved
-from tests.support.herder.recording_listener import RecordingListener
+from tests.support.herder.recording_listener import Offset, RecordingListener
 from tests.support.processes import freeze
-from tests.support.waiting import soon, wait_until
+from tests.support.waiting import soon, until, wait_until
 
 PLUGINS = '''
-import os, sys, threading, time
+import gc, logging, os, sys, threading, time
 from runtime.api.connector import SinkConnector, SourceConnector
 from runtime.api.errors import ConfigError, ConnectError, UnsupportedOffsetsError
 from runtime.api.task import SinkTask, SourceTask
@@ -51,6 +52,8 @@ class OddConnector(SourceConnector):
                 if self.config.get("late"): self.context.raise_error(ConnectError("too late"))
             case "hog":
                 while True: pass
+            case "log": logging.getLogger("odd").info("%d lines", "no")
+            case "lie": next(o for o in gc.get_objects() if type(o).__name__ == "Replies").send({"result": 1})
             case "print": print("hello from", method); os.write(1, b"and from the descriptor\\n"); sys.stdin.read()
             case "wrong": return "wrong"
             case "read":
@@ -105,8 +108,9 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
         ping_within: float = PING_TIMEOUT,
         stop_within: float = STOP_TIMEOUT,
         delay: type[Delay] = Delay,
+        listener: RecordingListener | None = None,
     ) -> tuple[PluginHostClient, RecordingListener]:
-        heard = RecordingListener(committed)
+        heard = listener or RecordingListener(committed)
         settings = HostSettings(plugin_path=(str(tmp_path),))
         host = PluginHostClient(
             replace(settings, call_timeout=answer_within),
@@ -146,6 +150,62 @@ async def test_a_source_connector_reads_committed_offsets(start: Start) -> None:
     await host.start_connector("odd", odd(start="read"))
     with pytest.raises(HostError, match="committed offsets could not be read: Kafka does not answer"):
         await host.start_connector("odd", odd(start="read unknown"))
+
+
+class HeldOffsets(RecordingListener):
+    """Answers a request for offsets when its future has the response."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests: list[asyncio.Future[list[Offset]]] = []
+
+    async def connector_offsets(self, connector: str, partitions: Sequence[str]) -> list[Offset]:
+        self.requests.append(asyncio.get_running_loop().create_future())
+        return await self.requests[-1]
+
+
+async def test_offsets_that_a_former_process_has_asked_for_are_not_those_of_its_successor(start: Start) -> None:
+    """Each process numbers its requests from the start."""
+    held = HeldOffsets()
+    host, _ = await start(listener=held)
+    first = asyncio.create_task(host.start_connector("odd", odd(start="read")))
+    await until(lambda: held.requests)
+    assert host.pid is not None
+    os.kill(host.pid, signal.SIGKILL)
+    with pytest.raises(HostError, match="signal 9"):
+        await first
+    second = asyncio.create_task(host.start_connector("odd", odd(start="read")))
+    await until(lambda: len(held.requests) == 2)
+    held.requests[0].set_result([{"of": "the former process"}] * 2)
+    await host.resolve("Odd")  # behind that response
+    held.requests[1].set_result([{"of": "odd", "n": 7}, None])
+    await until(lambda: len(held.requests) == 3)
+    held.requests[2].set_result([{"of": "odd", "n": 8}])
+    await second
+
+
+async def test_offsets_that_are_too_large_for_a_message_are_an_error_of_the_connector(start: Start) -> None:
+    large = RecordingListener(lambda connector, partition: {"text": "x" * MAX_FRAME})
+    host, _ = await start(listener=large)
+    with pytest.raises(HostError, match=r"committed offsets could not be read: a frame of .* is longer than"):
+        await host.start_connector("odd", odd(start="read"))
+
+
+async def test_a_process_that_sends_an_invalid_message_is_replaced(start: Start) -> None:
+    host, _ = await start()
+    with pytest.raises(HostError, match="it sent an invalid message"):
+        await host.start_connector("odd", odd(start="lie"))
+    assert (await host.resolve("Odd")).type == "source"
+
+
+async def test_a_line_with_other_arguments_than_its_format_is_not_an_error(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As in logging."""
+    caplog.set_level(logging.INFO)
+    host, _ = await start()
+    await host.start_connector("odd", odd(start="log"))
+    await until(lambda: "Message: '%d lines'" in caplog.text)
 
 
 async def test_sinks_get_their_topics_from_the_runtime(start: Start) -> None:

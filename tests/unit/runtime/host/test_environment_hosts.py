@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,19 @@ async def test_connectors_of_two_environments_run_in_processes_of_their_own(host
     await hosts.stop_connector("first")
     await hosts.stop_connector("second")
     await _until_ended(hosts)
+
+
+async def test_an_environment_whose_process_could_not_be_started_has_one_later(hosts: EnvironmentHosts) -> None:
+    """As at a limit of processes."""
+    await hosts.plugins(True)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 3), hard))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            await hosts.start_connector("first", _config("OwnSink"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert (await _started(hosts, "first", _config("OwnSink")))["lib"] == "2.0"
 
 
 async def test_each_version_is_described_validated_and_resolved(hosts: EnvironmentHosts) -> None:

@@ -125,11 +125,11 @@ def test_a_slot_that_reports_that_it_is_full_gets_no_more_tasks(roster: Roster) 
 def test_an_extra_slot_is_kept_for_a_while_after_its_last_task(roster: Roster, clock: Clock) -> None:
     number = roster.extras.add("cell", clock())
     clock.now = 100.0
-    assert roster.extras.idle([2], clock()) == []
+    assert roster.extras.idle([2], (), clock()) == []
     clock.now = 129.0
-    assert roster.extras.idle([], clock()) == []
+    assert roster.extras.idle([], (), clock()) == []
     clock.now = 131.0
-    assert roster.extras.idle([], clock()) == [number]
+    assert roster.extras.idle([], (), clock()) == [number]
 
 
 def test_slots_for_many_tasks_are_requested_before_any_slot_is_up(clock: Clock) -> None:

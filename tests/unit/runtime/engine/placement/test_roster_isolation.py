@@ -167,11 +167,11 @@ def test_the_slot_of_an_unused_environment_is_given_up(roster: Roster, clock: Cl
     add_slot(roster, 0)
     roster.add(_in_environment("one", "a"))
     placed(roster)
-    assert roster.extras.idle([2], clock()) == []
+    assert roster.extras.idle([2], (), clock()) == []
     clock.now += 31
-    assert roster.extras.idle([2], clock()) == []
+    assert roster.extras.idle([2], (), clock()) == []
     clock.now += 31
-    assert roster.extras.idle([], clock()) == [2]
+    assert roster.extras.idle([], (), clock()) == [2]
 
 
 def jvm_ends(roster: Roster, link: SlotLink, at_fault: bool = True) -> list[TaskRun]:

@@ -157,6 +157,20 @@ def test_a_slot_of_this_machine_has_its_lease_until_shortly_before_the_membershi
     assert elsewhere.longest_lease == 6.0, "its tasks have to wait for the end of the lease"
 
 
+def test_a_lease_does_not_outlast_the_membership_if_the_worker_stands_still_while_it_is_granted(
+    cell: LeaseCell, clock: Clock
+) -> None:
+    ends = clock.now + 10.0
+
+    def confirmed() -> float:
+        remaining = ends - clock.now
+        clock.now += 8.0  # before the deadline is written
+        return remaining
+
+    LeaseGranter(confirmed, 0.5, 10.0, clock).add(cell)
+    assert cell.deadline <= ends
+
+
 def test_a_lease_without_a_group_does_not_expire(cell: LeaseCell, clock: Clock) -> None:
     granter = LeaseGranter(lambda: math.inf, 0.6, EngineSettings(membership=math.inf).longest_lease, clock)
     granter.add(cell)
@@ -209,6 +223,29 @@ def test_the_guard_kills_only_descendants(tmp_path: Path) -> None:
         LeaseCell.create(str(tmp_path), 0, pid).revoke()
     Guard(str(tmp_path)).check()
     assert list(granted(str(tmp_path))) == []
+
+
+AT_A_LIMIT = """
+import resource, sys, threading, time
+from runtime.engine.driver.guard import Guard
+
+class Counted(Guard):
+    checks = 0
+    def check(self):
+        self.checks += 1
+        super().check()
+
+guard = Counted(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+guard.start()
+while guard.checks < 3:
+    assert "guard" in {thread.name for thread in threading.enumerate()}
+    time.sleep(0.01)
+"""
+
+
+def test_the_guard_continues_at_the_limit_of_file_descriptors(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", AT_A_LIMIT, str(tmp_path)], check=True, timeout=60)
 
 
 def test_the_files_of_ended_slots_are_removed(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import re
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from runtime.engine.protocol.settings import EngineSettings
+from runtime.engine.worker import driver_process
 from runtime.engine.worker.driver_keeper import DriverKeeper, reason_of
 from runtime.system.scheduling import MAX_STRETCH, Delay
 from tests.support.control_groups import Files
@@ -57,6 +59,22 @@ async def test_each_driver_has_more_time_than_the_one_before(tmp_path: Path, cap
 
 async def test_a_driver_that_waits_for_a_processor_has_more_time(tmp_path: Path) -> None:
     assert await seconds_until_end(tmp_path, 1, Starved) > TIMEOUT * MAX_STRETCH
+
+
+async def test_slots_that_are_requested_while_a_driver_starts_reach_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of tasks that were lost with the driver before it."""
+    received = tmp_path / "received"
+    monkeypatch.setattr(driver_process, "module_command", lambda module: ["sh", "-c", f"exec cat > '{received}'"])
+    keeper = DriverKeeper(EngineSettings(slots=1), str(tmp_path), ignore, ignore, ignore)
+    running = asyncio.create_task(keeper.run())
+    await asyncio.sleep(0)
+    assert keeper._child is not None and keeper.pid is None, "it is being started"
+    keeper.request_slots([0, 5], {})
+    await until(lambda: received.exists() and '"slots": [0, 5]' in received.read_text())
+    keeper.close()
+    await running
 
 
 async def test_an_archive_that_cannot_be_recorded_changes_nothing(

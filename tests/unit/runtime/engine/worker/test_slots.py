@@ -93,6 +93,7 @@ class Rig:
                 generation=1,
                 record_archive=ignore,
                 request_slots=ignore,
+                restart_slots=ignore,
                 ready=True,
                 trouble="",
             ),
@@ -366,6 +367,30 @@ async def test_tasks_without_a_core_are_unassigned_with_the_reason(
     remote.slots.driver_report({**executors, "waiting": []})
     assert check(1)[1:] == ["lonely-0: UNASSIGNED: None"]
     assert remote.slots.without_core == []
+
+
+async def test_a_slot_remains_requested_while_its_task_waits_for_an_executor(
+    remote: RemoteRig, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Which may take minutes: the task keeps its reason, and is not said to wait for another one."""
+    link = remote.with_task()
+    link.leased = True
+    remote.roster.add(TaskRun(replace(task_spec("lonely"), dedicated=True)))
+    assert not list(remote.roster.placements()), "its slot is requested"
+    remote.slots.driver_report({"op": "executors", "waiting": [1], "leaving": []})
+    watch = SlotWatch(remote.roster, remote.settings, lambda: remote.now)
+    for _ in range(100):
+        remote.now += 2.0
+        link.heard = remote.now
+        remote.slots.check(watch)
+        list(remote.roster.placements())
+    ((_, _, state, trace, _),) = remote.listener.states
+    assert (state, (trace or "")[:18]) == ("UNASSIGNED", "Waiting for a core")
+    assert caplog.text.count("Slot(s) 1 wait for a core") == 1
+    assert "raise headrace.slots" not in caplog.text
+    del remote.roster.tasks[TaskId("lonely", 0)]
+    remote.slots.check(watch)
+    assert remote.roster.extras.numbers == [0], "its task was stopped"
 
 
 async def test_shared_tasks_wait_for_a_core_only_if_no_slot_has_room(remote: RemoteRig) -> None:

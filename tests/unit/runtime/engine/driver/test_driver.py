@@ -1,0 +1,34 @@
+"""The driver's process, without Spark."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from tests.support.engine.driver_settings import driver_settings
+
+DRIVER = """
+import json, sys, threading
+from runtime.engine.driver.driver import Driver
+from runtime.engine.protocol.settings import DriverSettings
+driver = Driver(DriverSettings.from_json(json.loads(sys.argv[1])))
+driver._context = object()  # as one of a JVM that fails
+threading.Thread(target=driver._watch_worker, daemon=True).start()
+threading.Event().wait()
+"""
+
+
+def test_a_driver_ends_with_its_worker_whatever_a_request_has_caused(tmp_path: Path) -> None:
+    settings = json.dumps(asdict(driver_settings(tmp_path)))
+    request = json.dumps({"slots": [0], "executors": [], "restart": [0]})
+    command = [sys.executable, "-c", DRIVER, settings]
+    ended = subprocess.run(
+        command, input=f"{request}\n{request[:10]}", stderr=subprocess.PIPE, text=True, start_new_session=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+    assert ended.returncode == -signal.SIGKILL
+    assert "statusTracker" in ended.stderr and "JSONDecodeError" in ended.stderr
