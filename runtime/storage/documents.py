@@ -67,7 +67,7 @@ class Documents:
 
     async def put(self, key: str, document: dict[str, Any], writer: TransactionalWriter | None = None) -> None:
         """Write a document, replacing its previous version. With a writer: in one of its transactions."""
-        before = [(piece, None) for piece in _piece_keys(key, self._heads.get(key, {}))]
+        before = self._pieces_of(key)
         await self._log.write_all([*_records(key, document), *before], writer)
 
     async def remove(self, *keys: str, writer: TransactionalWriter | None = None) -> None:
@@ -75,7 +75,12 @@ class Documents:
         await self._log.write_all([record for key in keys for record in self._tombstones(key)], writer)
 
     def _tombstones(self, key: str) -> list[tuple[bytes, bytes | None]]:
-        return [(key.encode(), None), *((piece, None) for piece in _piece_keys(key, self._heads.get(key, {})))]
+        return [(key.encode(), None), *self._pieces_of(key)]
+
+    def _pieces_of(self, key: str) -> list[tuple[bytes, None]]:
+        """Tombstones of all pieces of a document, also of those whose head was never written."""
+        prefix = key.encode() + _SEPARATOR
+        return [(piece, None) for piece in self._pieces if piece.startswith(prefix)]
 
     # records
 

@@ -92,6 +92,7 @@ class Reader:
         self._trouble = self._last_error = ""
         self._denied: dict[str, str] = {}  # by topic, until it can be read
         self.watched = False  # the topics' ids are known, so that topics created again are noticed
+        self.degraded: Mapping[str, str] = {}  # by topic: the replicas that are in sync, unless all are
         self._positions: dict[Position, int] = {}
         self._thread = threading.Thread(target=self._run, name="storage-reader", daemon=True)
 
@@ -232,7 +233,7 @@ class Reader:
     def _watch(self, watch: TopicWatch) -> None:
         denied, lost = watch.denied, watch.lost
         watch.check()
-        self.watched = watch.complete
+        self.watched, self.degraded = watch.complete, watch.degraded
         if watch.lost and not lost:
             self._events.lost(watch.lost_topic, watch.lost)
         if watch.denied and not self._await_rights:

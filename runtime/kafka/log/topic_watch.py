@@ -34,6 +34,7 @@ class TopicWatch:
         self._next = 0.0
         self.lost = self.lost_topic = ""  # the reason why a topic was lost, and its name; permanent
         self.denied = ""  # the missing right, until it is granted
+        self.degraded: dict[str, str] = {}  # by topic: the partition with the fewest replicas in sync, if some are not
 
     @property
     def complete(self) -> bool:
@@ -62,11 +63,13 @@ class TopicWatch:
         from confluent_kafka import KafkaException
 
         try:
-            topic_id = str(future.result().topic_id)
+            described = future.result()
         except KafkaException as e:
             self._refused(topic, e.args[0].name())
             return
+        topic_id = str(described.topic_id)
         self._missing.discard(topic)
+        self.degraded[topic] = _degraded(described.partitions)
         if self._ids.setdefault(topic, topic_id) != topic_id:
             self.lost, self.lost_topic = recreated_message(topic), topic
 
@@ -78,6 +81,14 @@ class TopicWatch:
             self._next = self._clock() + _RECHECK_DELAY
         elif name == "TOPIC_AUTHORIZATION_FAILED":
             self.denied = denial(self._settings, "DESCRIBE", f"topic {topic}")
+
+
+def _degraded(partitions: Sequence[Any]) -> str:
+    """The partition with the fewest replicas in sync; empty if all are."""
+    least = min(partitions, key=lambda partition: len(partition.isr), default=None)
+    if least is None or len(least.isr) >= len(least.replicas):
+        return ""
+    return f"{len(least.isr)} of {len(least.replicas)} replicas of partition {least.id} are in sync"
 
 
 def recreated_message(topic: str) -> str:

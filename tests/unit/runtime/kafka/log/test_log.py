@@ -13,9 +13,12 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 
 from runtime.kafka.errors import BrokerUnavailable, StorageTopicError
+from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.log import TopicLogs, TopicSpec
+from runtime.kafka.log.reader import Reader
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.support.kafka import transactions
+from tests.support.never_called import NEVER_CALLED
 from tests.support.waiting import allowed, is_over, until
 from tests.unit.runtime.kafka.log.conftest import Recorder
 
@@ -332,3 +335,16 @@ def test_a_delay_by_a_quota_does_not_hide_another_cause() -> None:
     assert (
         str(logs._unavailable("x", TimeoutError())) == f"x: Kafka at b:1 does not respond (connection refused; {why})"
     )
+
+
+def test_replicas_that_are_not_in_sync_are_the_reason_of_a_write_that_is_not_confirmed() -> None:
+    logs = TopicLogs({"bootstrap.servers": "b:1"})
+    logs._reader = reader = Reader(LogClients.alike({}), [], NEVER_CALLED)
+    reader.degraded = {"t": "1 of 3 replicas of partition 0 are in sync", "other": ""}
+    assert str(logs._not_confirmed("t", TimeoutError())) == (
+        "a change for topic t is not confirmed, and may still be written: 1 of 3 replicas of partition 0 are in sync, and "
+        "Kafka needs min.insync.replicas of the topic for a write"
+    )
+    assert "b:1 does not respond" in str(logs._not_confirmed("other", TimeoutError()))
+    logs._broker = "connection refused"
+    assert "connection refused" in str(logs._not_confirmed("t", TimeoutError()))
