@@ -243,7 +243,7 @@ class TopicLogs:
         what = f"a change for topic {topic} is not confirmed, and may still be written"
         degraded = "" if self._reader is None else self._reader.degraded.get(topic, "")
         if degraded and not self.error:
-            return BrokerUnavailable(f"{what}: {degraded}, and Kafka needs min.insync.replicas of the topic for a write")
+            return BrokerUnavailable(f"{what}: {degraded}, and Kafka refuses writes below min.insync.replicas")
         return self._unavailable(what, cause)
 
     def _unavailable(self, what: str, cause: BaseException) -> BrokerUnavailable:

@@ -342,8 +342,8 @@ def test_replicas_that_are_not_in_sync_are_the_reason_of_a_write_that_is_not_con
     logs._reader = reader = Reader(LogClients.alike({}), [], NEVER_CALLED)
     reader.degraded = {"t": "1 of 3 replicas of partition 0 are in sync", "other": ""}
     assert str(logs._not_confirmed("t", TimeoutError())) == (
-        "a change for topic t is not confirmed, and may still be written: 1 of 3 replicas of partition 0 are in sync, and "
-        "Kafka needs min.insync.replicas of the topic for a write"
+        "a change for topic t is not confirmed, and may still be written: 1 of 3 replicas of partition 0 are in sync, "
+        "and Kafka refuses writes below min.insync.replicas"
     )
     assert "b:1 does not respond" in str(logs._not_confirmed("other", TimeoutError()))
     logs._broker = "connection refused"
