@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartitionInfo
+from confluent_kafka import KafkaError, KafkaException
 
 from runtime.kafka.log.log import TopicSpec
 from runtime.kafka.log.topic_watch import TopicWatch, _degraded
@@ -61,7 +61,6 @@ def test_a_revoked_right_is_not_a_lost_topic() -> None:
 
 def test_the_partition_with_the_fewest_replicas_in_sync_is_named() -> None:
     in_sync = [[1, 2, 3], [1, 2], [1], [1, 2]]
-    assert _degraded([TopicPartitionInfo(n, 1, [1, 2, 3], isr) for n, isr in enumerate(in_sync)]) == (
-        "1 of 3 replicas of partition 2 are in sync"
-    )
-    assert _degraded([TopicPartitionInfo(0, 1, [1, 2, 3], [3, 2, 1])]) == _degraded([]) == ""
+    partitions = [SimpleNamespace(id=number, replicas=[1, 2, 3], isr=isr) for number, isr in enumerate(in_sync)]
+    assert _degraded(partitions) == "1 of 3 replicas of partition 2 are in sync"
+    assert _degraded(partitions[:1]) == _degraded([]) == ""
