@@ -226,6 +226,8 @@ class Reader:
                 self._step(consumer)
                 open_clients.log_in_again(admin)
                 self._watch(watch)
+                if self._has_added(watch.partitions):
+                    self._assign(consumer)
                 policies.check()
                 if self._suspect.is_set():
                     self._probe(consumer)
@@ -242,6 +244,15 @@ class Reader:
             self._report(watch.denied)
         elif denied:
             self._suspect.set()
+
+    def _has_added(self, counts: Mapping[str, int]) -> bool:
+        """Whether partitions were added to topics: producers write to them as soon as they know them."""
+        every = {(topic, partition): 0 for topic, count in counts.items() for partition in range(count)}
+        added = every.keys() - self._positions.keys()
+        if added:
+            _log.info("Partitions were added to %s", ", ".join(sorted({topic for topic, _ in added})))
+            self._positions = {**every, **self._positions}
+        return bool(added)
 
     def _assign(self, consumer: Any) -> None:
         """Assign all partitions as soon as Kafka responds."""
