@@ -49,9 +49,11 @@ def test_consumers_get_decreasing_shares_of_the_budget() -> None:
     assert budget.take() == 32 * 1024
 
 
-def test_a_session_timeout_that_the_brokers_refuse_fails_the_task(broker: KafkaBroker, topic: str) -> None:
+def test_a_session_timeout_that_the_brokers_refuse_fails_the_task(
+    broker: KafkaBroker, topic: str, tmp_path: Path
+) -> None:
     """The client would try to join its group again without end, and the task would be RUNNING."""
-    spec = file_sink(broker, Path("x"), topic)
+    spec = file_sink(broker, tmp_path / "x", topic)
     task = RunningTask(replace(spec, consumer={**spec.consumer, "session.timeout.ms": 1000}))
     task.join()
     assert "session.timeout.ms=1000 is not between the brokers' group.min.session.timeout.ms" in task.host.trace
@@ -74,10 +76,12 @@ def test_a_strategy_that_the_group_refuses_fails_the_task_unless_the_other_membe
 
 
 @pytest.mark.parametrize("setting", [{"session.timeout.ms": "nonsense"}, {"no.such.setting": "1"}])
-def test_a_consumer_that_cannot_be_created_returns_its_memory(broker: KafkaBroker, setting: dict[str, str]) -> None:
+def test_a_consumer_that_cannot_be_created_returns_its_memory(
+    broker: KafkaBroker, setting: dict[str, str], tmp_path: Path
+) -> None:
     share = slot_budget.take()
     slot_budget.give_back(share)
-    spec = file_sink(broker, Path("x"), "t")
+    spec = file_sink(broker, tmp_path / "x", "t")
     spec = replace(spec, consumer={**spec.consumer, **setting})
     for _ in range(20):
         task = RunningTask(spec)
