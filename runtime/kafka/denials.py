@@ -98,6 +98,11 @@ def consumer_error_text(error: KafkaError, settings: Mapping[str, Any], topic: s
             f"{error.str()}: session.timeout.ms={timeout}{lowered} is not between the brokers' "
             "group.min.session.timeout.ms and group.max.session.timeout.ms"
         )
+    if error.name() == "INCONSISTENT_GROUP_PROTOCOL":
+        return (
+            f"{error.str()}: other members of group {settings.get('group.id', '')} have another "
+            "partition.assignment.strategy, or are not consumers"
+        )
     if error.name() == "GROUP_AUTHORIZATION_FAILED":
         return denial(settings, "READ", f"group {settings.get('group.id', '')}")
     if error.name() == "TOPIC_AUTHORIZATION_FAILED":

@@ -8,6 +8,7 @@ its own topic are the connector's, with its overrides and thus its principals.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -81,7 +82,8 @@ class ConnectorOffsets:
         self._stored, self._topic_in, self._names = stored, topic_in, names
         self._unstored: dict[str, Mapping[str, str]] = {}  # connectors that are being created or deleted
         self._own: dict[_OwnTopic, _Own] = {}
-        self._opening = asyncio.Lock()
+        self._turns: defaultdict[_OwnTopic, asyncio.Lock] = defaultdict(asyncio.Lock)  # of calls that open a topic
+        self._wanted: Counter[_OwnTopic] = Counter()  # by calls of open()
 
     @contextmanager
     def configured(self, name: str, config: Mapping[str, str] | None) -> Iterator[None]:
@@ -114,14 +116,20 @@ class ConnectorOffsets:
         producer that asks for a missing one would have the broker create it with other settings. Errors as of
         read_to_end()."""
         wanted = self._all_topics() if name is None else {topic for topic in [self._topic_of(name)] if topic}
-        if wanted <= self._own.keys() and self._opening.locked():
-            return wanted  # that of another connector is being opened: its cluster may not respond
-        async with self._opening:
-            for topic in wanted - self._own.keys():
-                self._own[topic] = await self._open(topic)
+        self._wanted += Counter(wanted)  # its connector may be deleted meanwhile
+        try:
+            await asyncio.gather(*map(self._opened, wanted))
             if self._own:
-                await self._close_unused(self._all_topics() | wanted)  # the connector may have been deleted meanwhile
+                await self._close_unused(self._all_topics() | self._wanted.keys())
+        finally:
+            self._wanted -= Counter(wanted)
         return wanted
+
+    async def _opened(self, topic: _OwnTopic) -> None:
+        """Open a topic unless it is open. The cluster of another topic may not respond meanwhile."""
+        async with self._turns[topic]:
+            if topic not in self._own:
+                self._own[topic] = await self._open(topic)
 
     def offsets(self, name: str) -> list[SourceOffset]:
         """Offsets of a connector, one for each partition."""
@@ -151,8 +159,10 @@ class ConnectorOffsets:
 
     async def close(self) -> None:
         """Close the connectors' own topics; the worker's topic remains open."""
-        async with self._opening:
-            await self._close_unused(set())
+        for turn in list(self._turns.values()):
+            async with turn:
+                pass
+        await self._close_unused(set())
 
     def _store_of(self, name: str) -> OffsetStore | None:
         topic = self._topic_of(name) if self._own else None
@@ -206,6 +216,8 @@ class ConnectorOffsets:
 
     async def _close_unused(self, used: set[_OwnTopic]) -> None:
         unused = [self._own.pop(topic) for topic in self._own.keys() - used]  # before others can find them meanwhile
+        for topic in [topic for topic, turn in self._turns.items() if topic not in used and not turn.locked()]:
+            del self._turns[topic]
         for own in unused:
             await own.logs.close()
 

@@ -32,7 +32,7 @@ class Documents:
     def __init__(self, logs: LogOpener, spec: TopicSpec) -> None:
         self._log = logs.open(spec, self.apply)
         self._heads: dict[str, dict[str, Any]] = {}
-        self._pieces: dict[bytes, bytes] = {}
+        self._pieces: dict[bytes, dict[bytes, bytes]] = {}  # by document
         self._followers: list[tuple[str, Callable[[str, bool], None]]] = []
 
     def follow(self, prefix: str, follower: Callable[[str, bool], None]) -> None:
@@ -59,7 +59,8 @@ class Documents:
         head = self._heads.get(key)
         if head is None or "document" in head:
             return None if head is None else dict(head["document"])
-        parts = [self._pieces.get(piece) for piece in _piece_keys(key, head)]
+        pieces = self._pieces.get(key.encode(), {})
+        parts = [pieces.get(piece) for piece in _piece_keys(key, head)]
         if None in parts:
             return None
         document: dict[str, Any] = json.loads(b"".join(part for part in parts if part is not None))
@@ -67,7 +68,7 @@ class Documents:
 
     async def put(self, key: str, document: dict[str, Any], writer: TransactionalWriter | None = None) -> None:
         """Write a document, replacing its previous version. With a writer: in one of its transactions."""
-        before = [(piece, None) for piece in _piece_keys(key, self._heads.get(key, {}))]
+        before = self._pieces_of(key)
         await self._log.write_all([*_records(key, document), *before], writer)
 
     async def remove(self, *keys: str, writer: TransactionalWriter | None = None) -> None:
@@ -75,7 +76,11 @@ class Documents:
         await self._log.write_all([record for key in keys for record in self._tombstones(key)], writer)
 
     def _tombstones(self, key: str) -> list[tuple[bytes, bytes | None]]:
-        return [(key.encode(), None), *((piece, None) for piece in _piece_keys(key, self._heads.get(key, {})))]
+        return [(key.encode(), None), *self._pieces_of(key)]
+
+    def _pieces_of(self, key: str) -> list[tuple[bytes, None]]:
+        """Tombstones of all pieces of a document, also of those whose head was never written."""
+        return [(piece, None) for piece in self._pieces.get(key.encode(), ())]
 
     # records
 
@@ -89,10 +94,7 @@ class Documents:
 
     def _take(self, key: bytes, value: bytes | None) -> None:
         if _SEPARATOR in key:
-            if value is None:
-                self._pieces.pop(key, None)
-            else:
-                self._pieces[key] = value
+            self._take_piece(key.partition(_SEPARATOR)[0], key, value)
             return
         try:
             head, name = json_object(value), key.decode()
@@ -107,6 +109,15 @@ class Documents:
         for prefix, follower in self._followers:
             if name.startswith(prefix):
                 follower(name, head is not None)
+
+    def _take_piece(self, document: bytes, key: bytes, value: bytes | None) -> None:
+        pieces = self._pieces.setdefault(document, {})
+        if value is None:
+            pieces.pop(key, None)
+        else:
+            pieces[key] = value
+        if not pieces:
+            del self._pieces[document]
 
 
 def _records(key: str, document: dict[str, Any]) -> list[tuple[bytes, bytes | None]]:

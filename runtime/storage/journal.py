@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -65,6 +65,7 @@ class PlannedChange:
     origin: ChangeOrigin = field(default_factory=ChangeOrigin)
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     time: int = field(default_factory=lambda: int(time.time() * 1000))  # milliseconds since 1970
+    follows: int | None = None  # the number of the last completed change when this one was begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +102,10 @@ class OffsetJournal:
 
     async def done(self, intent: PlannedChange) -> None:
         """Move a completed change to the history; repeated calls add it only once."""
-        last, time_of_last = self.latest(intent.connector)
-        past = PastChange(last, intent.time, intent.action, intent.origin, intent.before, intent.offsets)
-        if time_of_last != intent.time or self._past(self._ring.key(intent.connector, last)) != past:
-            past = replace(past, number=last + 1)
-            await self._documents.put(self._ring.key(intent.connector, last + 1), _document(past), self._leader)
+        if not self._is_last(intent):
+            number = self.latest(intent.connector)[0] + 1
+            past = _document(_done(intent, number))
+            await self._documents.put(self._ring.key(intent.connector, number), past, self._leader)
             if intent.action is OffsetAction.DELETE:
                 await self._ring.deleted(self._leader)
         await self.drop(intent)
@@ -122,6 +122,16 @@ class OffsetJournal:
     def is_pending(self, intent: PlannedChange) -> bool:
         """Whether this change is the unfinished one of its connector."""
         return bool(self._documents.fields(_INTENT + intent.connector).get("id") == intent.id)
+
+    def is_outdated(self, intent: PlannedChange) -> bool:
+        """Whether a later change was completed before this one was written."""
+        last, _ = self.latest(intent.connector)
+        return intent.follows is not None and last > intent.follows and not self._is_last(intent)
+
+    def _is_last(self, intent: PlannedChange) -> bool:
+        """Whether this change is the last one in the history."""
+        last, time_of_last = self.latest(intent.connector)
+        return time_of_last == intent.time and self._past(self._ring.key(intent.connector, last)) == _done(intent, last)
 
     def all_pending(self) -> list[PlannedChange]:
         """Unfinished changes of all connectors."""
@@ -149,6 +159,10 @@ class OffsetJournal:
     def _past(self, key: str) -> PastChange | None:
         document = self._documents.get(key)
         return None if document is None else _past(document)
+
+
+def _done(intent: PlannedChange, number: int) -> PastChange:
+    return PastChange(number, intent.time, intent.action, intent.origin, intent.before, intent.offsets)
 
 
 def _document(change: PlannedChange | PastChange) -> dict[str, Any]:

@@ -68,6 +68,7 @@ class StatusStore:
         self._changes: dict[str, int] = {}  # by connector with a status: the number of its last change
         self._changed_at: dict[str, int] = {}  # by connector, in milliseconds since 1970
         self._record_time: int | None = None  # of the record that is being applied
+        self._loaded: dict[bytes, tuple[int, int]] | None = {}  # until subscribe(): each key's partition and time
         self._touched: dict[str, bool] = {}  # by other workers: connectors, and whether they were removed
         self._writing = False  # what changes now is this worker's own write
         self._topics_reset: dict[str, int] = {}  # by other workers: connectors, and when, in milliseconds
@@ -80,6 +81,7 @@ class StatusStore:
         deleted. `on_topics_reset`: topics of a connector were removed at a time (milliseconds since 1970), so that its
         tasks have to report them again."""
         self._on_change, self._on_topics_reset = on_change, on_topics_reset
+        self._loaded = None
 
     # reading
 
@@ -203,7 +205,7 @@ class StatusStore:
     def apply(self, records: Sequence[LogRecord]) -> None:
         """Apply records of the topic in order; malformed records are logged and skipped."""
         for record in records:
-            if self._writes.superseded(record):
+            if self._writes.superseded(record) or self._is_older(record):
                 continue
             self._unsent.pop(record.key or b"", None)
             self._record_time = record.timestamp
@@ -219,6 +221,18 @@ class StatusStore:
         reset, self._topics_reset = self._topics_reset, {}
         for name, at in reset.items():
             self._on_topics_reset(name, at)
+
+    def _is_older(self, record: LogRecord) -> bool:
+        """Whether a later record of the key has been read from another partition: keys move when partitions are added
+        to the topic, and the first reading of the topic may read the partitions in any order."""
+        if self._loaded is None:
+            return False
+        key = record.key or b""
+        partition, time_read = self._loaded.get(key, (record.partition, 0))
+        if partition != record.partition and record.timestamp < time_read:
+            return True
+        self._loaded[key] = record.partition, record.timestamp
+        return False
 
     def _take(self, raw_key: bytes, raw_value: bytes | None) -> None:
         key, value = raw_key.decode(errors="replace"), json_object(raw_value)

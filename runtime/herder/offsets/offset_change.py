@@ -18,6 +18,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 
 from runtime.herder.control.connector_locks import ConnectorLocks
@@ -35,6 +36,10 @@ RETRY_DELAY, MAX_RETRY_DELAY = 2.0, 30.0
 """Seconds before an unfinished change is retried: the first delay, and the longest; each retry doubles it."""
 
 _DEPOSED = "this worker is not known to lead its group; the change of the offsets of connector {name} is finished later"
+
+_TOO_LATE = (
+    "%s: a change of offsets (%s) is not carried out: it reached the journal after the connector was started or changed"
+)
 
 _Step = tuple[str, Callable[[PlannedChange], Awaitable[None]]]
 
@@ -64,6 +69,7 @@ class OffsetChanges:
     async def carry_out(self, intent: PlannedChange) -> None:
         """Carry out a change. StepRefused if Kafka refuses the change, BrokerUnavailable if it will be finished later.
         The caller holds the connector's lock."""
+        intent = replace(intent, follows=self._journal.latest(intent.connector)[0])
         try:
             await self._begin(intent)
             await self._take_steps(intent)
@@ -147,6 +153,10 @@ class OffsetChanges:
         name, action = intent.connector, intent.action
         log.info("%s: finishing an interrupted change of offsets (%s)", name, action)
         try:
+            if self._is_too_late(intent):
+                log.error(_TOO_LATE, name, action)
+                await self._journal.drop(intent)
+                return
             if name in self._unconfirmed:
                 await self._begin(intent)
             await self._take_steps(intent)
@@ -156,6 +166,14 @@ class OffsetChanges:
             log.warning("%s: cannot finish the change of offsets (%s) yet, retrying: %s", name, action, e)
         except Exception:  # an error of one connector must not block the others
             log.exception("%s: the change of offsets (%s) failed, retrying", name, action)
+
+    def _is_too_late(self, intent: PlannedChange) -> bool:
+        """Whether a former leader, which could not reach Kafka, has written the change after its successor had allowed
+        others. Its connector may be running."""
+        stored = self._configs.connector(intent.connector)
+        is_stopped = stored is None or stored.target is TargetState.STOPPED
+        while_stopped = intent.action in (OffsetAction.ALTER, OffsetAction.RESET)
+        return self._journal.is_outdated(intent) or (while_stopped and not is_stopped)
 
     def _interrupted(self, name: str) -> PlannedChange | None:
         return self._unconfirmed.get(name) or self._journal.pending(name)

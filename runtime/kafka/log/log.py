@@ -240,7 +240,11 @@ class TopicLogs:
                 del self._waiters[waiter]
 
     def _not_confirmed(self, topic: str, cause: BaseException) -> BrokerUnavailable:
-        return self._unavailable(f"a change for topic {topic} is not confirmed, and may still be written", cause)
+        what = f"a change for topic {topic} is not confirmed, and may still be written"
+        degraded = "" if self._reader is None else self._reader.degraded.get(topic, "")
+        if degraded and not self.error:
+            return BrokerUnavailable(f"{what}: {degraded}, and Kafka refuses writes below min.insync.replicas")
+        return self._unavailable(what, cause)
 
     def _unavailable(self, what: str, cause: BaseException) -> BrokerUnavailable:
         self._suspect()

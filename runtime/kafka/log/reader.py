@@ -92,6 +92,7 @@ class Reader:
         self._trouble = self._last_error = ""
         self._denied: dict[str, str] = {}  # by topic, until it can be read
         self.watched = False  # the topics' ids are known, so that topics created again are noticed
+        self.degraded: Mapping[str, str] = {}  # by topic: the replicas that are in sync, unless all are
         self._positions: dict[Position, int] = {}
         self._thread = threading.Thread(target=self._run, name="storage-reader", daemon=True)
 
@@ -225,6 +226,8 @@ class Reader:
                 self._step(consumer)
                 open_clients.log_in_again(admin)
                 self._watch(watch)
+                if self._has_added(watch.partitions):
+                    self._assign(consumer)
                 policies.check()
                 if self._suspect.is_set():
                     self._probe(consumer)
@@ -232,7 +235,7 @@ class Reader:
     def _watch(self, watch: TopicWatch) -> None:
         denied, lost = watch.denied, watch.lost
         watch.check()
-        self.watched = watch.complete
+        self.watched, self.degraded = watch.complete, watch.degraded
         if watch.lost and not lost:
             self._events.lost(watch.lost_topic, watch.lost)
         if watch.denied and not self._await_rights:
@@ -241,6 +244,15 @@ class Reader:
             self._report(watch.denied)
         elif denied:
             self._suspect.set()
+
+    def _has_added(self, counts: Mapping[str, int]) -> bool:
+        """Whether partitions were added to topics: producers write to them as soon as they know them."""
+        every = {(topic, partition): 0 for topic, count in counts.items() for partition in range(count)}
+        added = every.keys() - self._positions.keys()
+        if added:
+            _log.info("Partitions were added to %s", ", ".join(sorted({topic for topic, _ in added})))
+            self._positions = {**every, **self._positions}
+        return bool(added)
 
     def _assign(self, consumer: Any) -> None:
         """Assign all partitions as soon as Kafka responds."""

@@ -1,5 +1,5 @@
-"""Checks the ids of the storage topics: a topic that was deleted has lost its state, even if a topic of the same name
-was created again."""
+"""Checks the ids and the partitions of the storage topics: a topic that was deleted has lost its state, even if a topic
+of the same name was created again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from runtime.kafka.denials import denial
-from runtime.kafka.log.topics import TopicSpec
+from runtime.kafka.log.topics import TopicSpec, several_partitions
 
 CHECK_INTERVAL = 2.0
 """Seconds between two requests."""
@@ -27,18 +27,20 @@ class TopicWatch:
     ) -> None:  # fmt: skip
         """`every`: seconds between two requests."""
         self._admin, self._settings, self._clock, self._every = admin, settings, clock, every
-        self._topics = [spec.topic for spec in specs]
+        self._specs = {spec.topic: spec for spec in specs}
         self._ids: dict[str, str] = {}
         self._missing: set[str] = set()  # in the last response
         self._pending: dict[str, Future[Any]] = {}
         self._next = 0.0
         self.lost = self.lost_topic = ""  # the reason why a topic was lost, and its name; permanent
         self.denied = ""  # the missing right, until it is granted
+        self.partitions: dict[str, int] = {}  # the number of partitions of each topic
+        self.degraded: dict[str, str] = {}  # by topic: the partition with the fewest replicas in sync, if some are not
 
     @property
     def complete(self) -> bool:
         """Whether every topic's id is known."""
-        return len(self._ids) == len(self._topics)
+        return len(self._ids) == len(self._specs)
 
     def check(self) -> None:
         """Process the last response, and send the next request when it is due."""
@@ -54,7 +56,7 @@ class TopicWatch:
     def _request(self) -> dict[str, Future[Any]]:
         from confluent_kafka import TopicCollection
 
-        topics = TopicCollection(self._topics)
+        topics = TopicCollection(list(self._specs))
         requests: dict[str, Future[Any]] = self._admin.describe_topics(topics, request_timeout=_TIMEOUT)
         return requests
 
@@ -62,13 +64,18 @@ class TopicWatch:
         from confluent_kafka import KafkaException
 
         try:
-            topic_id = str(future.result().topic_id)
+            described = future.result()
         except KafkaException as e:
             self._refused(topic, e.args[0].name())
             return
+        topic_id = str(described.topic_id)
         self._missing.discard(topic)
+        self.degraded[topic] = _degraded(described.partitions)
+        self.partitions[topic] = len(described.partitions)
         if self._ids.setdefault(topic, topic_id) != topic_id:
             self.lost, self.lost_topic = recreated_message(topic), topic
+        elif self._specs[topic].single and self.partitions[topic] > 1:
+            self.lost, self.lost_topic = several_partitions(self._specs[topic], self.partitions[topic]), topic
 
     def _refused(self, topic: str, name: str) -> None:
         if name in ("UNKNOWN_TOPIC_OR_PART", "UNKNOWN_TOPIC_ID"):
@@ -78,6 +85,14 @@ class TopicWatch:
             self._next = self._clock() + _RECHECK_DELAY
         elif name == "TOPIC_AUTHORIZATION_FAILED":
             self.denied = denial(self._settings, "DESCRIBE", f"topic {topic}")
+
+
+def _degraded(partitions: Sequence[Any]) -> str:
+    """The partition with the fewest replicas in sync; empty if all are."""
+    least = min(partitions, key=lambda partition: len(partition.isr), default=None)
+    if least is None or len(least.isr) >= len(least.replicas):
+        return ""
+    return f"{len(least.isr)} of {len(least.replicas)} replicas of partition {least.id} are in sync"
 
 
 def recreated_message(topic: str) -> str:

@@ -41,10 +41,7 @@ def ensure_topics(
     present = [s for s in specs if s.topic in existing]
     for spec in present:
         if spec.single and existing[spec.topic] != 1:
-            raise StorageTopicError(
-                f"topic {spec.topic} ({spec.prefix}.topic) has {existing[spec.topic]} partitions, but configurations "
-                f"are ordered only within one: set {spec.prefix}.topic to a topic with a single partition"
-            )
+            raise StorageTopicError(several_partitions(spec, existing[spec.topic]))
     if present:
         _check_policies(admin, settings, present)
     if refused := [spec for spec in missing if not spec.created]:
@@ -52,6 +49,14 @@ def ensure_topics(
     if missing:
         _create(admin, settings, missing)
     return bool(missing)
+
+
+def several_partitions(spec: TopicSpec, count: int) -> str:
+    """The message for a topic that must have a single partition."""
+    return (
+        f"topic {spec.topic} ({spec.prefix}.topic) has {count} partitions, but configurations are ordered only within "
+        f"one: set {spec.prefix}.topic to a topic with a single partition"
+    )
 
 
 def _to_create_by_hand(specs: Sequence[TopicSpec]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -65,12 +66,17 @@ _DEFAULTS: dict[str, Any] = {
 # Members notice a rebalance with their next heartbeat: with several tasks, each join waits for the others.
 _SHARED_GROUP: dict[str, Any] = {"heartbeat.interval.ms": 500}
 
-# Java's consumer gives up after these errors, too; librdkafka tries the same again without end. It also gives up after
-# INCONSISTENT_GROUP_PROTOCOL, which heals when the other members have left, as after a change of the strategy.
+# Java's consumer gives up after these errors, too; librdkafka tries the same again without end.
 _FINAL = (
     "TOPIC_AUTHORIZATION_FAILED", "GROUP_AUTHORIZATION_FAILED", "INVALID_SESSION_TIMEOUT", "INVALID_GROUP_ID",
     "GROUP_MAX_SIZE_REACHED", "UNSUPPORTED_ASSIGNOR",
 )  # fmt: skip
+
+_INCONSISTENT = "INCONSISTENT_GROUP_PROTOCOL"
+"""Java's consumer gives up at once. After a change of the strategy the error lasts until members with the earlier one
+have left, or until the session of a dead one has expired."""
+
+_REPEATED = 10.0  # seconds after which the client has certainly repeated a refused attempt to join
 
 CONSUMER = "consumer"
 """The name of the client in log lines."""
@@ -123,9 +129,11 @@ def prefetch_within(limit: RateLimit) -> dict[str, Any]:
 class Events:
     """Handles the events that a consumer reports between its messages."""
 
-    def __init__(self, settings: Mapping[str, Any]) -> None:
+    def __init__(self, settings: Mapping[str, Any], clock: Callable[[], float] = time.monotonic) -> None:
         """`settings` are the consumer's, which reports its connection errors to `log`."""
         self._settings, self.log = settings, ClientLog(CONSUMER, reaching=settings)
+        self._clock = clock
+        self._refused_since = self._refused = float("-inf")  # the first and the last refusal of the strategy in a row
         self._logged: set[str] = set()
         self._out_of_range: list[TopicPartition] = []
         self.ends: dict[TopicPartition, int] = {}
@@ -159,9 +167,20 @@ class Events:
             return
         if error.fatal() or error.name() in _FINAL:
             raise self._failure(error, topic)
+        if error.name() == _INCONSISTENT and self._stays_refused():
+            raise self._failure(error, topic)
         if error.str() not in self._logged:
             self._logged.add(error.str())
             _log.warning("%s", error.str())
+
+    def _stays_refused(self) -> bool:
+        """Whether the group has refused the strategy for twice as long as dead members are in it."""
+        now, last = self._clock(), self._refused
+        self._refused = now
+        if now - last > _REPEATED:
+            self._refused_since = now
+        session = int(self._settings.get("session.timeout.ms", 45_000)) / 1000
+        return now - self._refused_since > 2 * session
 
     def take_out_of_range(self) -> list[TopicPartition]:
         """Partitions whose next offset does not exist, and which the task has to reset, each once."""

@@ -188,4 +188,4 @@ def _is_tls(e: BaseException) -> bool:
 
 
 def _reason(e: Exception) -> str:
-    return str(e) or type(e).__name__
+    return str(e).rstrip(".") or type(e).__name__

@@ -70,6 +70,20 @@ async def test_other_connectors_do_not_wait_for_a_topic_whose_cluster_does_not_r
     assert own.closed and away.closed
 
 
+async def test_topics_are_opened_at_the_same_time() -> None:
+    """One whose cluster does not respond would delay all connectors whose own topics have not been opened yet."""
+    away, own = SlowLogs(), SlowLogs()
+    own.may_start.set()
+    offsets = offsets_of({"a": {"offsets.storage.topic": "away"}, "b": {"offsets.storage.topic": "own"}}, away, own)
+    reading = asyncio.create_task(offsets.read_to_end("a"))
+    await away.starting.wait()
+    await asyncio.wait_for(offsets.read_to_end("b"), 5)
+    away.may_start.set()
+    await reading
+    await offsets.close()
+    assert own.closed and away.closed
+
+
 async def test_a_topic_that_is_used_again_while_unused_ones_are_closed_is_opened_again() -> None:
     configs = {name: {"offsets.storage.topic": name} for name in ("a", "b")}
     before, after = (SlowLogs(), SlowLogs()), (SlowLogs(), SlowLogs())

@@ -10,10 +10,12 @@ from dataclasses import replace
 import pytest
 
 from runtime.kafka.errors import KafkaProblem
+from runtime.kafka.formats import compact
 from runtime.kafka.log.log import LogRecord, Written
 from runtime.model.states import State, TaskId
 from runtime.storage.optimistic import OptimisticWrites
-from runtime.storage.statuses import StatusRecord
+from runtime.storage.statuses import StatusRecord, StatusStore
+from tests.support.herder.memory_logs import TestLogs, topic
 from tests.support.kafka.stores import MakeStores
 
 RUNNING = StatusRecord(State.RUNNING, None, "127.0.0.1:8083", 3, "4.3.0")
@@ -52,6 +54,18 @@ async def test_removed_statuses_are_gone_for_the_next_worker(stores: MakeStores)
         assert store.task_statuses("c") == {}
         assert store.topics("c") == []
         assert store.connectors() == []
+
+
+@pytest.mark.parametrize("partitions", [(0, 7), (7, 0)])
+def test_the_later_status_counts_whichever_partition_of_the_topic_is_read_first(partitions: tuple[int, int]) -> None:
+    """Keys move when partitions are added to the topic, and compaction keeps their earlier records."""
+    store = StatusStore(TestLogs(), topic("statuses"))
+    states = {0: State.FAILED, 7: State.RUNNING}
+    for partition in partitions:
+        status = {"state": states[partition].value, "trace": None, "worker_id": "w:1", "generation": 1}
+        store.apply([LogRecord(b"status-connector-c", compact(status), partition, 100 - partition, 1000 + partition)])
+    stored = store.connector_status("c")
+    assert stored is not None and stored.state is State.RUNNING
 
 
 async def test_topics_that_another_worker_resets_are_to_be_reported_again(stores: MakeStores) -> None:

@@ -240,3 +240,37 @@ async def test_a_change_that_the_next_leader_has_finished_is_neither_continued_n
         await rig.changes.carry_out(intent)
     rig.changes.close()
     assert await rig.position("a") == 900
+
+
+async def test_a_change_that_a_former_leader_writes_late_does_not_undo_later_changes(rig: Rig) -> None:
+    """Without exactly-once support nothing fences the producer of a former leader that could not reach Kafka."""
+    await rig.patch("a", 1)
+    rig.journal_log.away = True
+    with pytest.raises(BrokerUnavailable):
+        await rig.patch("a", 100)
+    rig.changes.close()  # another worker leads
+    late, rig.journal_log.queued = rig.journal_log.queued, []
+    rig.journal_log.away = False
+    await rig.patch("a", 200)
+    await rig.journal_log.write_all(late)
+    with pytest.raises(Conflict):
+        await rig.patch("a", 300)
+    assert await rig.changes.finish()
+    assert await rig.position("a") == 200
+    await rig.patch("a", 300)
+    assert await rig.position("a") == 300
+    rig.changes.close()
+
+
+async def test_offsets_of_a_connector_that_runs_again_are_not_changed_by_a_former_leader(rig: Rig) -> None:
+    rig.journal_log.away = True
+    with pytest.raises(BrokerUnavailable):
+        await rig.patch("a", 100)
+    rig.changes.close()
+    rig.journal_log.away = False
+    await rig.configs.put_connector("a", {"connector.class": "S"})
+    await rig.stored_offsets.set("a", None, (({"filename": "f"}, {"position": 900}),))
+    await rig.journal_log.write_all(())
+    assert [intent.connector for intent in rig.journal.all_pending()] == ["a"]
+    assert await rig.changes.finish()
+    assert await rig.position("a") == 900 and rig.journal.all_pending() == []

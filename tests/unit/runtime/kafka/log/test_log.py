@@ -11,11 +11,15 @@ import pytest
 from confluent_kafka import KafkaException, Producer, ThrottleEvent
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.cimpl import NewPartitions
 
 from runtime.kafka.errors import BrokerUnavailable, StorageTopicError
+from runtime.kafka.log.clients import LogClients
 from runtime.kafka.log.log import TopicLogs, TopicSpec
+from runtime.kafka.log.reader import Reader
 from tests.support.broker import EmbeddedBroker, KafkaBroker, unique
 from tests.support.kafka import transactions
+from tests.support.never_called import NEVER_CALLED
 from tests.support.waiting import allowed, is_over, until
 from tests.unit.runtime.kafka.log.conftest import Recorder
 
@@ -332,3 +336,43 @@ def test_a_delay_by_a_quota_does_not_hide_another_cause() -> None:
     assert (
         str(logs._unavailable("x", TimeoutError())) == f"x: Kafka at b:1 does not respond (connection refused; {why})"
     )
+
+
+async def test_partitions_that_are_added_are_read(recorder: Make, broker: KafkaBroker) -> None:
+    one = recorder(watch_every=0.1)
+    await one.logs.start()
+    add_partitions(broker, one.status.spec.topic, 6)
+    await until(lambda: len(one.logs._positions) == 1 + 25 + 6)
+    for value in (b"first", b"last"):
+        with broker.writing() as write:
+            write(one.status.spec.topic, value, b"key", partition=5)
+        await one.status.read_to_end()
+        assert one.values("status")[-1] == value
+
+
+async def test_a_config_topic_with_added_partitions_refuses_changes(recorder: Make, broker: KafkaBroker) -> None:
+    one = recorder(watch_every=0.1)
+    await one.logs.start()
+    add_partitions(broker, one.config.spec.topic, 2)
+    await until(lambda: one.logs.error)
+    with pytest.raises(StorageTopicError, match="has 2 partitions, but configurations are ordered only within one"):
+        await one.config.write_all([(b"k", b"v")])
+
+
+def add_partitions(broker: KafkaBroker, topic: str, count: int) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    for added in admin.create_partitions([NewPartitions(topic, count)]).values():
+        added.result(allowed(20))
+
+
+def test_replicas_that_are_not_in_sync_are_the_reason_of_a_write_that_is_not_confirmed() -> None:
+    logs = TopicLogs({"bootstrap.servers": "b:1"})
+    logs._reader = reader = Reader(LogClients.alike({}), [], NEVER_CALLED)
+    reader.degraded = {"t": "1 of 3 replicas of partition 0 are in sync", "other": ""}
+    assert str(logs._not_confirmed("t", TimeoutError())) == (
+        "a change for topic t is not confirmed, and may still be written: 1 of 3 replicas of partition 0 are in sync, "
+        "and Kafka refuses writes below min.insync.replicas"
+    )
+    assert "b:1 does not respond" in str(logs._not_confirmed("other", TimeoutError()))
+    logs._broker = "connection refused"
+    assert "connection refused" in str(logs._not_confirmed("t", TimeoutError()))

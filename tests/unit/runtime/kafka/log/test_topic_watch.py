@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException
 
 from runtime.kafka.log.log import TopicSpec
-from runtime.kafka.log.topic_watch import TopicWatch
+from runtime.kafka.log.topic_watch import TopicWatch, _degraded
 
 GONE = KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
 DENIED = KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
@@ -25,7 +25,7 @@ def lost_after(*answers: Any) -> tuple[str, str]:
             future: Future[Any] = Future()
             answer = left.pop(0)
             if isinstance(answer, str):
-                future.set_result(SimpleNamespace(topic_id=answer))
+                future.set_result(SimpleNamespace(topic_id=answer, partitions=[]))
             else:
                 future.set_exception(answer)
             return {"t": future}
@@ -57,3 +57,10 @@ def test_a_revoked_right_is_not_a_lost_topic() -> None:
         "User:me is not authorized to DESCRIBE topic t: grant DESCRIBE on topic t",
     )
     assert lost_after("id", DENIED, "id") == ("", "")
+
+
+def test_the_partition_with_the_fewest_replicas_in_sync_is_named() -> None:
+    in_sync = [[1, 2, 3], [1, 2], [1], [1, 2]]
+    partitions = [SimpleNamespace(id=number, replicas=[1, 2, 3], isr=isr) for number, isr in enumerate(in_sync)]
+    assert _degraded(partitions) == "1 of 3 replicas of partition 2 are in sync"
+    assert _degraded(partitions[:1]) == _degraded([]) == ""

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from runtime.herder.errors import Unavailable
 from runtime.rest.forwarding import worker_clients
 from runtime.rest.forwarding.worker_clients import WorkerClients, WorkerRequest
 from tests.support.never_called import NEVER_CALLED
@@ -54,3 +55,16 @@ async def test_requests_in_progress_are_not_broken_off_for_those_to_further_work
     await clients.close()
     for server in workers.servers:
         server.close()
+
+
+async def test_a_worker_that_ends_without_a_response_is_reported() -> None:
+    async def end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+
+    server, clients = await asyncio.start_server(end, "127.0.0.1", 0), WorkerClients(NEVER_CALLED)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    with pytest.raises(Unavailable, match=r"did not answer: [^.]+[a-z]\. It may have carried out the request"):
+        await clients.send(url, REQUEST)
+    await clients.close()
+    server.close()
