@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from runtime.api.data.columns import Column, ConstantColumn, StructColumn, ValueBatch
+from runtime.api.data.java_text import single_value
 from runtime.api.data.logical import DATE, TIME, date_of, datetime_of, decimal_of, time_of
 from runtime.api.data.schema import Field, Schema, Type
 from runtime.java.wire import tags
@@ -48,7 +49,7 @@ class SchemaReader:
         fields = tuple(_field(frame.string(), self[frame.i32()]) for _ in range(frame.i32()))
         parameters = tuple(frame.value().items())
         plain = Schema(kind, optional, None, name, version, doc, keys, values, fields, parameters)
-        default = frame.value(None if kind is Type.STRUCT else plain)
+        default = frame.value(plain)
         return plain if default is None else plain.replace(default=default)
 
 
@@ -171,8 +172,12 @@ class FrameReader:
         ]
 
     def _named(self, count: int, schema: Schema | None) -> dict[str, Column]:
-        of_values = schema.values if schema is not None else None
-        return {self.string() or "": self.column(count, of_values) for _ in range(self.i32())}
+        """Columns by name: the entries of maps, or the fields of a struct that is the default of its own schema."""
+        columns: dict[str, Column] = {}
+        for _ in range(self.i32()):
+            name = self.string() or ""
+            columns[name] = self.column(count, schema and (schema.field(name) or schema.values))
+        return columns
 
     def _records(self, count: int, schema: Schema | None) -> Column:
         return StructColumn(self._named(count, schema), count)
@@ -203,6 +208,12 @@ class FrameReader:
         return [time_of(ms) for ms in times] if name == TIME else [datetime_of(ms) for ms in times]
 
 
+def _floats(frame: FrameReader, count: int, schema: Schema | None) -> Column:
+    """Floats of 32 bits. Without a schema they are written as doubles, with the digits that Java prints."""
+    numbers = frame.numbers(count, "f")
+    return numbers.tolist() if schema is not None else list(map(single_value, numbers))
+
+
 def _array(code: str) -> Callable[[FrameReader, int, Schema | None], Column]:
     return lambda frame, count, schema: frame.numbers(count, code).tolist()
 
@@ -220,5 +231,6 @@ _READERS: dict[int, Callable[[Any, int, Schema | None], Column]] = {
     tags.DECIMAL: FrameReader._decimals,
     tags.BIGINT: FrameReader._integers,
     **{tag: _array(code) for tag, code in tags.ARRAYS.items()},
+    tags.FLOAT32: _floats,
     tags.DATE: FrameReader._dates,
 }

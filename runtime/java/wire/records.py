@@ -8,7 +8,7 @@ from typing import Any
 from runtime.api.data.batch import SinkBatch, SourceBatch, one_each
 from runtime.api.data.columns import Column, ConstantColumn, ValueBatch
 from runtime.api.data.record import Headers, SinkRecord, SourceRecord
-from runtime.api.data.schema import Schema
+from runtime.api.data.schema import Schema, Type
 from runtime.java.wire import tags
 from runtime.java.wire.reader import FrameReader
 from runtime.java.wire.writer import FrameWriter
@@ -49,8 +49,14 @@ def _headers(frame: FrameReader, count: int) -> Column:
 
 
 def of_schema(value: Any, schema: Schema | None) -> Any:
-    """A value that was read without its schema: a date or time of the class that its schema requires."""
-    if schema is None or schema.name is None or not hasattr(value, "tzinfo"):
+    """A value that was read without its schema: dates and times of the classes that their schemas require."""
+    if schema is None:
+        return value
+    if schema.type is Type.ARRAY and value is not None:
+        return [of_schema(item, schema.values) for item in value]
+    if schema.type is Type.MAP and value is not None:
+        return {of_schema(key, schema.keys): of_schema(item, schema.values) for key, item in value.items()}
+    if schema.name is None or not hasattr(value, "tzinfo"):
         return value
     from runtime.api.data.logical import DATE, TIME
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from runtime.api.data.columns import Column, ConstantColumn, ValueBatch
+from runtime.api.data.columns import Column, ConstantColumn, MixedBatchError, ValueBatch
 from runtime.api.data.logical import DECIMAL, instant, logical_name, millis
 from runtime.api.data.schema import Schema, Type
 from runtime.api.errors import DataError
@@ -159,10 +159,15 @@ class FrameWriter:
         self.column((value,), schema)
 
     def batch(self, values: ValueBatch) -> None:
-        """The values of records; structs are written column by column."""
+        """The values of records; structs with fields are written column by column."""
         schema = values.schema
-        if schema is not None and schema.type is Type.STRUCT and values.all_null is False:
-            self._struct(schema, values.columns, values.count)
+        if schema is not None and schema.fields and values.all_null is False:
+            try:
+                columns = values.columns
+            except MixedBatchError:  # a value is not a struct
+                self.column(values.rows, schema)
+            else:
+                self._struct(schema, columns, values.count)
         elif values.utf8 and (schema is None or schema.type is Type.STRING):
             self.u8(tags.STRING)
             self._pieces(values.utf8)

@@ -177,6 +177,48 @@ def test_values_of_all_types_cross_to_java_and_back() -> None:
     assert header.to_connect_header("t", "h", b"true") == (Schema(Type.BOOLEAN), True)
 
 
+_TIMES = [dt.time(1, 2, 3), dt.time(0, 0)]
+
+
+def _with_default(day: dt.date) -> Schema:
+    """A struct in a struct, whose default has no value for a field that has one of its own."""
+    inner = struct_schema({"day": DATE_SCHEMA, "n": INT32_SCHEMA.replace(default=7)})
+    return struct_schema({"s": inner.replace(default={"day": day, "n": None})})
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (struct_schema({}), {}),
+        (_with_default(dt.date(2020, 1, 1)), {"s": {"day": dt.date(2020, 1, 2), "n": 1}}),
+        (Schema(Type.ARRAY, values=TIME_SCHEMA), _TIMES),
+        (Schema(Type.MAP, keys=STRING_SCHEMA, values=Schema(Type.ARRAY, values=TIME_SCHEMA)), {"a": _TIMES}),
+    ],
+)
+def test_values_and_headers_with_a_schema_are_the_same_behind_java(schema: Schema, value: Any) -> None:
+    step = JavaTransformation(shared_host(), JavaClass(f"{_KAFKA}transforms.DropHeaders"))
+    step.configure({"headers": "none"})
+    records: list[Any] = [
+        SourceRecord({}, {}, "t", value, schema, headers=[("h", schema, value)]),
+        SinkRecord("t", 3, None, None, schema, value, 9, 5, headers=[("h", schema, value)]),
+    ]
+    for record in records:
+        kept = step.apply(record)
+        assert kept is not None
+        assert (kept.value_schema, kept.value) == (schema, value)
+        assert kept.headers == [("h", schema, value)]
+    step.close()
+
+
+def test_a_float_without_a_schema_has_the_digits_of_javas_text() -> None:
+    step = JavaTransformation(shared_host(), JavaClass(f"{_KAFKA}transforms.Cast$Value"))
+    step.configure({"spec": "a:float32"})
+    cast = step.apply(SourceRecord({}, {}, "t", {"a": 0.1}))
+    assert cast is not None
+    assert cast.value == {"a": 0.1}
+    step.close()
+
+
 def test_transformations_and_predicates_of_java() -> None:
     step = JavaTransformation(shared_host(), JavaClass(f"{_KAFKA}transforms.InsertField$Value"))
     step.configure({"topic.field": "topic", "static.field": "s", "static.value": "v"})

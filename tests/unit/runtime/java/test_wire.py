@@ -133,6 +133,11 @@ def test_a_value_that_does_not_match_its_schema_leaves_the_link_usable() -> None
     assert _opened(writer, schemas).value() == "next"
 
 
+def test_a_value_that_is_not_a_struct_is_named_as_such() -> None:
+    with pytest.raises(DataError, match="does not match its schema"):
+        FrameWriter().batch(ValueBatch(_INNER, ["x"]))
+
+
 _TEXTS = [b"plain", b"two\nlines", b"", b"\xc3\xa4", b"a\xffb", b"\xed\xa0\x80", b"ends early \xe2\x82"]
 
 

@@ -69,7 +69,9 @@ final class SchemaReader {
             Field field = (Field) fields.next();
             Object value = values.get(field.name());
             boolean nested = field.schema().type() == Schema.Type.STRUCT && value instanceof Map;
-            made.put(field, nested ? struct(field.schema(), (Map) value) : value);
+            if (value != null) { // put() refuses null for a field with a default
+                made.put(field, nested ? struct(field.schema(), (Map) value) : value);
+            }
         }
         return made;
     }
