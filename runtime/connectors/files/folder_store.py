@@ -6,11 +6,13 @@ then renamed, in an object store it is uploaded as a whole.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
+import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +27,7 @@ from runtime.system.allowed_folders import allowed_folders
 
 _CHUNK = 8 * 1024 * 1024
 _SECRETS = ("secret", "token", "key", "password")
+_NOWHERE = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})  # deleted meanwhile, or a link to nothing
 _CONNECT_TIMEOUT, _REQUEST_TIMEOUT = 10, 60  # seconds
 TEMPORARY_SUFFIX = ".part"
 """Suffix of the name, which also starts with a dot, under which a file on a disk is written. The name is different for
@@ -42,6 +45,20 @@ class ListedFile:
     path: str
     size: int
     modified: int | None
+
+
+def _fail(error: FileError) -> None:
+    raise error
+
+
+@dataclass(frozen=True, slots=True)
+class FileSelection:
+    """Which files are listed, by their paths, and on a disk which nested folders are read. `unreadable` gets the error
+    of each file or nested folder on a disk that cannot be listed, by default raises it."""
+
+    file: Callable[[str], bool] = lambda _: True
+    folder: Callable[[str], bool] = lambda _: True
+    unreadable: Callable[[FileError], None] = _fail
 
 
 class FolderStore:
@@ -63,38 +80,63 @@ class FolderStore:
         self.appears_whole = location.kind in ("s3", "gcs")
         """Whether a file is complete when it is listed, and changes only by being replaced."""
 
-    def list_files(self) -> list[ListedFile]:
-        """All files below the folder, also in nested folders, except temporary ones and those that are reached by links
-        out of the allowed folders; empty if it does not exist."""
+    def list_files(self, selection: FileSelection | None = None) -> list[ListedFile]:
+        """The selected files below the folder, also in nested folders, except temporary ones and those that are reached
+        by links out of the allowed folders; all files without a selection. Empty if the folder does not exist."""
+        chosen = selection or FileSelection()
         with self._named(self.location.url, "list"):
-            try:
-                return [
-                    ListedFile(self._relative(info.path), info.size or 0, info.mtime_ns and info.mtime_ns // 1_000_000)
-                    for info in (self._on_disk() if self.on_disk else self._listed(self._root, recursive=True))
-                    if info.is_file and not _temporary(info.base_name)
-                ]
-            except UnicodeDecodeError as error:
-                name = bytes(error.object).decode("utf-8", "backslashreplace")
-                raise ValueError(f"rename {name}, which is not UTF-8") from None
+            if self.on_disk:
+                return list(self._on_disk(chosen))
+            selector = self._arrow.FileSelector(self._root, allow_not_found=True, recursive=True)
+            return [
+                ListedFile(path, info.size or 0, info.mtime_ns and info.mtime_ns // 1_000_000)
+                for info in self._files.get_file_info(selector)
+                if info.is_file and not _temporary(info.base_name) and chosen.file(path := self._relative(info.path))
+            ]
 
-    def _on_disk(self) -> Iterator[Any]:
-        left: list[tuple[str, frozenset[tuple[int, int]]]] = [(self._root, frozenset())]
+    def _on_disk(self, chosen: FileSelection) -> Iterator[ListedFile]:
+        left: list[tuple[str, frozenset[tuple[int, int]]]] = [("", frozenset())]
         while left:
             folder, above = left.pop()  # `above`: the folders on the way to this one, to which links may lead back
-            with suppress(FileNotFoundError):  # deleted meanwhile
-                status = Path(folder).stat()
-                if (here := (status.st_dev, status.st_ino)) in above or not self._allowed.contains(folder):
+            place = Path(self._full(folder))
+            try:
+                status = place.stat()
+                if (here := (status.st_dev, status.st_ino)) in above or not self._allowed.contains(place):
                     continue
-                for info in self._listed(folder, recursive=False):
-                    if info.type is self._arrow.FileType.Directory:
-                        left.append((info.path, above | {here}))
-                    elif self._allowed.contains(info.path):
-                        yield info
+                with os.scandir(place) as scan:
+                    entries = list(scan)
+            except FileNotFoundError:
+                continue  # deleted meanwhile
+            except OSError as error:
+                if not folder:
+                    raise
+                chosen.unreadable(FileError(f"Cannot list {folder}: {error}"))
+                continue
+            for entry in entries:
+                path = folder + entry.name
+                try:
+                    if entry.is_dir():
+                        if chosen.folder(path):
+                            left.append((f"{path}/", above | {here}))
+                    elif (file := self._entry(path, entry, chosen)) is not None:
+                        yield file
+                except OSError as error:
+                    if error.errno not in _NOWHERE:
+                        chosen.unreadable(FileError(f"Cannot list {path}: {error}"))
 
-    def _listed(self, folder: str, recursive: bool) -> Sequence[Any]:
-        selector = self._arrow.FileSelector(folder, allow_not_found=True, recursive=recursive)
-        infos: Sequence[Any] = self._files.get_file_info(selector)
-        return infos
+    def _entry(self, path: str, entry: os.DirEntry[str], chosen: FileSelection) -> ListedFile | None:
+        """The file of an entry on a disk; None if it is not to be listed. One call of the operating system."""
+        if _temporary(entry.name) or not chosen.file(path):
+            return None
+        if not path.isascii() and (name := _printable(path)) != path:
+            chosen.unreadable(FileError(f"Cannot list {self.location.url}: rename {name}, which is not UTF-8"))
+            return None
+        if entry.is_symlink() and not self._allowed.contains(entry.path):
+            return None
+        status = entry.stat()
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        return ListedFile(path, status.st_size, status.st_mtime_ns // 1_000_000)
 
     def find(self, path: str) -> ListedFile | None:
         """One file; None if it does not exist."""
@@ -253,6 +295,11 @@ def _secrets(options: Mapping[str, Any]) -> Iterator[str]:
 def _unlink(name: str, folder: int) -> None:
     with suppress(FileNotFoundError):
         os.unlink(name, dir_fd=folder)
+
+
+def _printable(path: str) -> str:
+    """A path in which bytes that are not UTF-8 are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def _temporary(name: str) -> bool:

@@ -64,7 +64,7 @@ class HttpEndpoint:
         self, method: str, url: str, content: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> HttpReply:
         """The response to a request. Raises EndpointError for other responses than 2xx and 304."""
-        where = f"{method} {self._scrub.url(url)}"
+        where = first = f"{method} {self._scrub.url(url)}"
         renewed = False
         for _ in range(_MOST_REDIRECTS + 1):
             response = attempt(where, self._scrub, lambda: self._send(method, url, content, headers or {}))  # noqa: B023 - called at once
@@ -72,11 +72,12 @@ class HttpEndpoint:
             follows = status in (_SAME_METHOD if content is not None or method != "GET" else _REDIRECTS)
             if follows and (location := response.headers.get("location")):
                 url = self._redirected(where, url, location)
+                where = f"{first}, redirected to {self._scrub.url(url)},"
             elif status == 401 and not renewed and self._is_own(url) and self._credentials.renew():
                 renewed = True
             else:
                 return self._checked(where, response)
-        raise EndpointError(f"{where} was redirected more than {_MOST_REDIRECTS} times")
+        raise EndpointError(f"{first} was redirected more than {_MOST_REDIRECTS} times")
 
     def without_secrets(self, url: str) -> str:
         """A URL without the query parameters that hold credentials."""
@@ -103,7 +104,7 @@ class HttpEndpoint:
         return HttpReply(response.status_code, response.headers, content, links)
 
     def _redirected(self, where: str, url: str, location: str) -> str:
-        target = urljoin(url, location)
+        target = named_url(url, location, f"The Location of the response to {where}")
         scheme = urlsplit(target).scheme
         if scheme not in ("http", "https") or (scheme == "http" and urlsplit(url).scheme == "https"):
             raise EndpointError(f"{where} was redirected from https to {scheme or 'an invalid URL'}")
@@ -132,6 +133,18 @@ def origin_of(url: str) -> tuple[str, str, int]:
     """Scheme, host and port of a URL."""
     parts = urlsplit(url)
     return parts.scheme, (parts.hostname or "").lower(), parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
+
+
+def named_url(base: str, reference: str, place: str) -> str:
+    """The URL that a response to a request to `base` names. EndpointError, which names its `place`, if it is invalid;
+    its query, which may be secret, is not shown."""
+    try:
+        url = urljoin(base, reference)
+        origin_of(url)
+    except ValueError as error:
+        shown = reference.partition("?")[0].rpartition("@")[2]
+        raise EndpointError(f"{place} is not a valid URL: {shown} ({error})") from None
+    return url
 
 
 def with_parameters(url: str, parameters: Mapping[str, str]) -> str:

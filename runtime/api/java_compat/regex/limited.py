@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from runtime.api.errors import ConfigError
@@ -26,6 +27,10 @@ class LimitedMatch:
 
     def __call__(self, text: str) -> bool:
         return self._run(self._pattern.fullmatch, text) is not None
+
+    def begins(self, text: str) -> bool:
+        """Whether the text, or a longer one that begins with it, matches as a whole."""
+        return self._run(partial(self._pattern.fullmatch, partial=True), text) is not None
 
     def search(self, text: str) -> regex.Match[str] | None:
         """The first match within a text."""

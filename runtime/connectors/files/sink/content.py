@@ -10,7 +10,7 @@ import base64
 import datetime as dt
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import IO, Any
@@ -99,7 +99,7 @@ class LineContent(Content):
         lines: list[bytes] = []
         for row in values.rows:
             try:
-                lines.append(orjson.dumps(row, _json_default, orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z))
+                lines.append(json_text(row))
             except (TypeError, ValueError) as error:
                 return Accepted(len(lines), lines, error)
         return Accepted(len(lines), lines)
@@ -109,6 +109,25 @@ class LineContent(Content):
 
     def buffer(self) -> LineRows:
         return LineRows()
+
+
+def json_text(value: Any) -> bytes:
+    """A value as JSON in one line: decimals as text, bytes as Base64, times in ISO 8601, and so the keys of maps.
+    TypeError or ValueError if it has no JSON form."""
+    try:
+        return orjson.dumps(value, _json_default, orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z)
+    except TypeError:
+        return orjson.dumps(_with_text_keys(value), _json_default, orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z)
+
+
+def _with_text_keys(value: Any) -> Any:
+    """A value in which keys of maps that orjson does not know are texts."""
+    if isinstance(value, Mapping):
+        return {
+            _json_default(key) if isinstance(key, Decimal | bytes) else key: _with_text_keys(item)
+            for key, item in value.items()
+        }
+    return [_with_text_keys(item) for item in value] if isinstance(value, list) else value
 
 
 def _json_default(value: Any) -> Any:

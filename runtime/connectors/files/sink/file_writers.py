@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-import orjson
 import pyarrow as pa
 
 from runtime.api.errors import DataError
 from runtime.connectors.files.arrow_merge import conformed, writable_schema
 from runtime.connectors.files.formats import FileFormat
-from runtime.connectors.files.sink.content import ArrowRows, LineRows, RowBuffer
+from runtime.connectors.files.sink.content import ArrowRows, LineRows, RowBuffer, json_text
 
 _ROW_GROUP = 128 * 1024  # rows of a Parquet row group
 _ROW_GROUP_BYTES = 64 * 1024 * 1024
@@ -119,14 +118,10 @@ def _csv_type(kind: Any) -> Any:
 def _csv_column(column: Any) -> Any:
     """Nested values as JSON, bytes as Base64, decimals as digits."""
     if _nested(column.type):
-        return pa.array([None if value is None else _json(value) for value in _plain(column)], pa.string())
+        return pa.array([None if value is None else json_text(value).decode() for value in _plain(column)], pa.string())
     if _types.is_binary(column.type):
         return pa.array([None if v is None else base64.b64encode(v).decode() for v in column.to_pylist()], pa.string())
     return column.cast(pa.string()) if _types.is_decimal(column.type) else column
-
-
-def _json(value: Any) -> str:
-    return orjson.dumps(value, str, orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z).decode()
 
 
 def _plain(column: Any) -> list[Any]:

@@ -18,6 +18,7 @@ from runtime.connectors.files.sink.partitioner import Partitioner, record_times,
 from runtime.connectors.files.sink.uploads import PendingFileSet, Uploads
 
 _OFFSET_DIGITS = 12
+_NOT_TOGETHER = "it has other types than those made of the same record, with which it must be in one file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,9 @@ class PartitionWriter:
             rules.report(part.record(accepted.count), accepted.error)
             return accepted.count + 1
         if accepted.count < room:
+            if file_set.records and part.offset(accepted.count) < file_set.end:  # a second file would replace the first
+                rules.report(part.record(accepted.count), DataError(_NOT_TOGETHER))
+                return accepted.count + 1
             self.close_cut()
         return accepted.count
 

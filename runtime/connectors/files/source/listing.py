@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 import zlib
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from runtime.api.java_compat.regex.limited import LimitedMatch
-from runtime.connectors.files.folder_store import FolderStore, ListedFile
+from runtime.connectors.files.folder_store import FileError, FileSelection, FolderStore, ListedFile
 from runtime.connectors.files.formats import format_of
 from runtime.connectors.files.source.definition import FilesSourceSettings
+
+if TYPE_CHECKING:
+    import regex
+
+
+_log = logging.getLogger(__name__)
 
 
 class FileListing:
@@ -21,19 +29,39 @@ class FileListing:
     ) -> None:
         self._store, self._settings, self._wall_clock = store, settings, wall_clock
         self._matches = path_matcher(settings)
+        self._enters = folder_matcher(settings)
+        self._own: dict[str, bool] = {}  # by the paths of the last listing: a match takes longer than a listed file
+        self._reported: frozenset[str] = frozenset()
 
     def files(self) -> list[ListedFile]:
         """The files that exist now and are old enough."""
         newest = self._wall_clock() * 1000 - self._settings.minimum_age
         waits = self._settings.minimum_age > 0
         files = [
-            file
-            for file in self._store.list_files()
-            if self._is_own(file.path) and not (waits and file.modified is not None and file.modified > newest)
+            file for file in self._selected() if not (waits and file.modified is not None and file.modified > newest)
         ]
         if self._settings.by_time:
             return sorted(files, key=lambda file: (file.modified or 0, file.path))
         return sorted(files, key=lambda file: file.path)
+
+    def _selected(self) -> list[ListedFile]:
+        before, own = self._own, dict[str, bool]()
+        errors: list[FileError] = []
+
+        def is_own(path: str) -> bool:
+            known = before.get(path)
+            own[path] = mine = self._is_own(path) if known is None else known
+            return mine
+
+        files = self._store.list_files(FileSelection(is_own, self._enters, errors.append))
+        self._own = own
+        for error in errors:
+            if not self._settings.skips:
+                raise error
+            if str(error) not in self._reported:
+                _log.error("%s. Skipping it", error)
+        self._reported = frozenset(map(str, errors))
+        return files
 
     def _is_own(self, path: str) -> bool:
         return self._matches(path) and task_of(path, self._settings.tasks) == self._settings.task
@@ -46,9 +74,7 @@ def task_of(path: str, tasks: int) -> int:
 
 def path_matcher(settings: FilesSourceSettings) -> Callable[[str], bool]:
     """Whether a path, relative to the folder, is one of a file to read. Names that start with a dot are not."""
-    import regex  # by tasks of this connector only
-
-    pattern = regex.compile(_regex(settings.pattern), regex.DOTALL)  # names may have line breaks
+    pattern = _compiled(settings)
 
     def matches(path: str) -> bool:
         if any(part.startswith(".") for part in path.split("/")):
@@ -57,6 +83,24 @@ def path_matcher(settings: FilesSourceSettings) -> Callable[[str], bool]:
         return matches and (settings.format is not None or format_of(path) is not None)
 
     return matches
+
+
+def folder_matcher(settings: FilesSourceSettings) -> Callable[[str], bool]:
+    """Whether files to read may be below a nested folder, by its path."""
+    pattern = _compiled(settings)
+
+    def matches(path: str) -> bool:
+        if path.rpartition("/")[2].startswith("."):
+            return False
+        return LimitedMatch(settings.pattern, compiled=pattern).begins(f"{path}/")
+
+    return matches
+
+
+def _compiled(settings: FilesSourceSettings) -> regex.Pattern[str]:
+    import regex  # by tasks of this connector only
+
+    return regex.compile(_regex(settings.pattern), regex.DOTALL)  # names may have line breaks
 
 
 def _regex(pattern: str) -> str:

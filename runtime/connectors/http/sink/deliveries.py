@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from runtime.api.data.record import SinkRecord
 from runtime.api.errors import ConnectError, DataError
 from runtime.connectors.http.endpoint import HttpEndpoint
-from runtime.connectors.http.failures import RejectedError, RetryPolicy, TemporaryError
+from runtime.connectors.http.failures import EndpointError, RejectedError, RetryPolicy, TemporaryError
 from runtime.connectors.http.json_values import json_bytes
 from runtime.connectors.http.sink.lanes import DeliveryStoppedError
 from runtime.connectors.http.templates import TextTemplate, as_text, of_record
@@ -20,6 +20,10 @@ from runtime.connectors.http.templates import TextTemplate, as_text, of_record
 _log = logging.getLogger(__name__)
 
 _LONGEST_URL = 65_536  # characters, the limit of the HTTP client
+_GONE = frozenset({404, 410})
+_FORBIDDEN = 403
+_OF_URL = _GONE | {405}
+"""Statuses that are about the URL and the method of a request, not about its content (RFC 9110, section 15.5)."""
 
 
 class BodyFormat(StrEnum):
@@ -69,6 +73,28 @@ class RecordRequest(NamedTuple):
         return self._replace(records=self.records[part], parts=self.parts[part])
 
 
+class DeliveryOutcome:
+    """Of the records of one delivery: whether the endpoint has accepted any, and the refused ones with their errors."""
+
+    def __init__(self, tolerant: bool) -> None:
+        """Unless `tolerant`, the error of the first refused record is raised."""
+        self._tolerant = tolerant
+        self.accepted = False
+        self.refused: list[tuple[SinkRecord, Exception]] = []
+
+    def refuse(self, record: SinkRecord, error: Exception) -> None:
+        if not self._tolerant:
+            raise error
+        self.refused.append((record, error))
+
+    def forbidden(self) -> RejectedError | None:
+        """The last error if nothing was accepted, since all requests were forbidden."""
+        errors = [error for _, error in self.refused if isinstance(error, RejectedError)]
+        if self.accepted or not errors or any(error.status != _FORBIDDEN for error in errors):
+            return None
+        return errors[-1]
+
+
 def _url_of(template: TextTemplate, record: SinkRecord) -> str:
     """The URL of a record. DataError if a value cannot be part of it: `.` and `..` are names of other resources."""
     try:
@@ -99,17 +125,23 @@ class Deliveries:
 
     def deliver(self, records: Sequence[SinkRecord], stopped: threading.Event) -> None:
         """See lanes.Deliver."""
-        for request in self._requests(records):
-            self._send(request, stopped)
+        outcome = DeliveryOutcome(self._report is not None)
+        for request in self._requests(records, outcome):
+            self._send(request, stopped, outcome)
+        if not self._form.url.names and (forbidden := outcome.forbidden()) is not None:
+            raise EndpointError(f"{forbidden}. Check http.url, and the rights that the credentials of http.auth.* have")
+        if self._report is not None:
+            for record, error in outcome.refused:
+                self._report(record, error)
 
-    def _requests(self, records: Sequence[SinkRecord]) -> Iterator[RecordRequest]:
+    def _requests(self, records: Sequence[SinkRecord], outcome: DeliveryOutcome) -> Iterator[RecordRequest]:
         """Requests in the order of the records; consecutive records with the same URL share one."""
         open_request: RecordRequest | None = None
         for record in records:
             try:
                 made = self._request(record)
             except DataError as error:
-                self._refuse(record, error)
+                outcome.refuse(record, error)
                 continue
             if made is None:
                 continue
@@ -153,7 +185,7 @@ class Deliveries:
             return b"[" + b",".join(parts) + b"]"
         return b"\n".join(parts) + b"\n" if self._form.body is BodyFormat.LINES else parts[0]
 
-    def _send(self, request: RecordRequest, stopped: threading.Event) -> None:
+    def _send(self, request: RecordRequest, stopped: threading.Event, outcome: DeliveryOutcome) -> None:
         body = self._body(request)
         headers = {} if body is None else {"Content-Type": self._form.content_type}
         attempts = 0
@@ -162,6 +194,7 @@ class Deliveries:
                 raise DeliveryStoppedError
             try:
                 self._endpoint.send(request.method, request.url, body, headers)
+                outcome.accepted = True
                 return
             except TemporaryError as error:
                 attempts += 1
@@ -172,18 +205,19 @@ class Deliveries:
                 if stopped.wait(delay):
                     raise DeliveryStoppedError from error
             except RejectedError as error:
-                self._rejected(request, error, stopped)
+                self._rejected(request, error, stopped, outcome)
                 return
 
-    def _rejected(self, request: RecordRequest, error: RejectedError, stopped: threading.Event) -> None:
+    def _rejected(
+        self, request: RecordRequest, error: RejectedError, stopped: threading.Event, outcome: DeliveryOutcome
+    ) -> None:
+        if request.method == "DELETE" and error.status in _GONE:
+            return  # it has been deleted, perhaps by the same request before a restart
+        if error.status in _OF_URL and not self._form.url.names:
+            raise EndpointError(f"{error}. Check http.url and http.method") from error
         if len(request.records) > 1 and self._splits:
-            self._send(request.half(True), stopped)
-            self._send(request.half(False), stopped)
+            self._send(request.half(True), stopped, outcome)
+            self._send(request.half(False), stopped, outcome)
             return
         for record in request.records:
-            self._refuse(record, error)
-
-    def _refuse(self, record: SinkRecord, error: Exception) -> None:
-        if self._report is None:
-            raise error
-        self._report(record, error)
+            outcome.refuse(record, error)

@@ -25,7 +25,8 @@ class _Circle:
         if page.next is None or page.last:
             return
         if page.next in (now, self._kept):
-            raise ConnectError(f"The response names a page as the next one that was read before: {page.next}")
+            shown = str(page.next).partition("?")[0]  # the query of a URL may be secret
+            raise ConnectError(f"The response names a page as the next one that was read before: {shown}")
         self._steps += 1
         if self._steps == self._limit:
             self._kept, self._steps, self._limit = page.next, 0, self._limit * 2

@@ -7,10 +7,9 @@ import json
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
-from urllib.parse import urljoin
 
 from runtime.api.errors import ConnectError
-from runtime.connectors.http.endpoint import HttpReply, with_parameters
+from runtime.connectors.http.endpoint import HttpReply, named_url, with_parameters
 from runtime.connectors.http.failures import TemporaryError, wait_of
 from runtime.connectors.http.json_values import JsonPointer, NoValueError
 from runtime.connectors.http.source.json_body import JsonBody, is_rate_limit
@@ -157,7 +156,7 @@ class Pagination:
         return with_parameters(self._absolute(self._url.fill(values.__getitem__)), parameters)
 
     def _absolute(self, url: str) -> str:
-        return url if self._base is None else urljoin(self._base, url)
+        return url if self._base is None else named_url(self._base, url, f"The URL in {self._prefix}url")
 
     def _token(self, page: PageToken) -> PageToken:
         return self._first if page is None and self.kind in COUNTED else page
@@ -217,7 +216,7 @@ class Pagination:
     def _following(self, reply: HttpReply, document: Any, url: str, page: PageToken, count: int) -> PageToken:
         if self.kind is PaginationKind.LINK:
             link = reply.links.get("next")
-            return None if link is None else urljoin(url, link)
+            return None if link is None else named_url(url, link, "The next page in the Link header")
         if self.kind in COUNTED:
             if count == 0 or count < self._size:
                 return None
@@ -231,4 +230,6 @@ class Pagination:
             return None
         if not isinstance(token, str | int):
             raise ConnectError(f"The value at {pointer}, the next page, is not a text or number")
-        return urljoin(url, str(token)) if self.kind is PaginationKind.NEXT_URL else str(token)
+        if self.kind is PaginationKind.NEXT_URL:
+            return named_url(url, str(token), f"The next page at {pointer}")
+        return str(token)

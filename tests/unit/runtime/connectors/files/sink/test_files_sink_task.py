@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import gzip
+import json
 import tempfile
 from decimal import Decimal
 from pathlib import Path
@@ -27,6 +28,7 @@ from runtime.api.data.schema import (
 from runtime.api.errors import ConnectError, DataError
 from tests.support.clock import Clock
 from tests.support.tasks.files_sink import EPOCH, TP, SinkDriver, files, records
+from tests.support.tasks.files_source import SourceDriver
 from tests.support.tasks.task_contexts import DeadLetterList
 from tests.support.waiting import allowed, wait_until
 
@@ -270,6 +272,21 @@ def test_csv_with_one_column_has_no_empty_lines(tmp_path: Path, values: list[Any
     sink.commit_until(len(values))
     sink.stop()
     assert next(tmp_path.rglob("*.csv")).read_text().splitlines() == ['"n"', *lines]
+
+
+@pytest.mark.parametrize("file_format", ["json", "csv"])
+@pytest.mark.parametrize(
+    ("key", "text"), [(b"\x00", "AA=="), (Decimal("1.20"), "1.20"), (dt.date(2024, 1, 2), "2024-01-02"), (5, "5")]
+)
+def test_keys_of_maps_and_nested_bytes_are_texts_of_json(tmp_path: Path, file_format: str, key: Any, text: str) -> None:
+    keys = {bytes: BYTES_SCHEMA, Decimal: decimal_schema(2), dt.date: DATE_SCHEMA, int: INT64_SCHEMA}[type(key)]
+    schema = struct_schema({"m": Schema(Type.MAP, keys=keys, values=BYTES_SCHEMA), "n": INT64_SCHEMA})
+    sink = SinkDriver(tmp_path, {"flush.size": "1", "format": file_format})
+    sink.put(records([{"m": {key: b"\x01"}, "n": 1}], schema=schema))
+    sink.commit_until(1)
+    sink.stop()
+    (row,) = SourceDriver(tmp_path).drain()
+    assert (json.loads(row["m"]) if file_format == "csv" else row["m"]) == {text: "AQ=="}
 
 
 def test_csv_has_nested_values_as_json(tmp_path: Path) -> None:
@@ -531,6 +548,20 @@ def test_a_refused_record_does_not_divide_those_made_of_the_same_record(tmp_path
     sink.stop()
     assert files(tmp_path) == {f"c=a/{name(0)}": [rows[0], rows[2]]}
     assert [record.value for record, _ in letters.reported] == [rows[1]]
+
+
+def test_records_made_of_one_record_whose_types_cannot_be_merged(tmp_path: Path) -> None:
+    """A second file of their offset would replace the first."""
+    rows: list[Any] = [{"n": 1}, {"n": "x"}, {"n": 2}]
+    letters = DeadLetterList()
+    sink = SinkDriver(tmp_path, {"flush.size": "3"}, letters)
+    sink.task.put(_derived([{"n": 0}], rows))
+    sink.position = 2
+    sink.commit_until(2)
+    sink.stop()
+    assert files(tmp_path) == {name(0, ".parquet"): [{"n": 0}, {"n": 1}, {"n": 2}]}
+    assert [record.value for record, _ in letters.reported] == [rows[1]]
+    assert "other types than those made of the same record" in str(letters.reported[0][1])
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,9 @@ from runtime.api.data.batch import SourceBatch
 from runtime.api.data.record import SourceRecord
 from runtime.api.data.schema import Type
 from runtime.api.errors import ConnectError
+from runtime.connectors.files.folder_store import FolderStore
+from runtime.connectors.files.source.definition import FilesSourceSettings
+from runtime.connectors.files.source.listing import FileListing
 from tests.support.tasks.files_sink import SinkDriver, records
 from tests.support.tasks.files_source import SourceDriver
 from tests.support.tasks.task_contexts import StoredOffsets
@@ -245,6 +248,56 @@ def test_tasks_share_the_files(tmp_path: Path) -> None:
     parts = [SourceDriver(tmp_path, {"tasks.max": "3"}, number=number).drain() for number in range(3)]
     assert all(parts)
     assert sorted(value for part in parts for value in part) == list(range(20))
+
+
+@pytest.fixture
+def deep(tmp_path: Path) -> Path:
+    """A folder with a file, and with the folder `deep`, in which paths are longer than the system accepts."""
+    write_lines(tmp_path / "a.json", [1])
+    folder = os.open(tmp_path, os.O_RDONLY)
+    for name in ("deep", *["x" * 250] * 20):
+        os.mkdir(name, dir_fd=folder)
+        below = os.open(name, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = below
+    os.close(folder)
+    return tmp_path
+
+
+def test_a_folder_that_cannot_be_listed_fails_the_task_and_is_named(deep: Path) -> None:
+    with pytest.raises(ConnectError, match=r"Cannot list deep/x.*File name too long"):
+        SourceDriver(deep).drain()
+
+
+def test_a_folder_that_cannot_be_listed_is_skipped(deep: Path, caplog: pytest.LogCaptureFixture) -> None:
+    source = SourceDriver(deep, {"unreadable.files": "skip"})
+    assert source.drain() == [1]
+    write_lines(deep / "b.json", [2])
+    assert source.list_again() == [1, 2]
+    assert sum("Cannot list deep/x" in record.getMessage() for record in caplog.records) == 1, "reported once"
+
+
+@pytest.mark.parametrize("pattern", ["*.json", "?.json", "a*/**"])
+def test_folders_in_which_no_file_can_match_are_not_read(deep: Path, pattern: str) -> None:
+    write_lines(deep / "a" / "b.json", [3])
+    (deep / ".snapshots").symlink_to(deep / "deep")
+    assert SourceDriver(deep, {"pattern": pattern}).drain() == ([3] if "/" in pattern else [1])
+
+
+def test_a_listing_matches_only_new_paths(tmp_path: Path) -> None:
+    matched: list[str] = []
+
+    class Listing(FileListing):
+        def _is_own(self, path: str) -> bool:
+            matched.append(path)
+            return super()._is_own(path)
+
+    settings = FilesSourceSettings.of({"url": str(tmp_path), "topic": "t"})
+    listing = Listing(FolderStore(settings.location), settings)
+    for name in ("a.json", "b.json"):
+        write_lines(tmp_path / name, [1])
+        listing.files()
+    assert [file.path for file in listing.files()] == matched == ["a.json", "b.json"]
 
 
 def test_the_pattern_selects_files(tmp_path: Path) -> None:

@@ -209,6 +209,42 @@ def test_refused_credentials_fail_the_task_instead_of_sending_everything_to_dead
         assert letters.reported == []
 
 
+@pytest.mark.parametrize("status", [403, 404, 405, 410])
+def test_a_url_that_no_record_can_be_sent_to_makes_no_record_a_dead_letter(status: int) -> None:
+    letters = DeadLetterList()
+    with http_server(lambda request: (status, {}, "no")) as server, sink(server.url, letters) as task:
+        task.put(records(1, 2, 3))
+        assert f"status {status}: no. Check http.url" in str(failure(task))
+        assert (committed(task, 3), letters.reported) == (0, [])
+    with http_server(lambda request: (status, {}, "no")) as server, sink(f"{server.url}/${{key}}", letters) as task:
+        task.put(records(1, 2))
+        delivered(task, 2)
+    assert [record.value for record, _ in letters.reported] == [1, 2], "the URL is that of the record"
+
+
+@pytest.mark.parametrize("body", ["single", "json-array"])
+def test_a_record_that_a_firewall_forbids_is_a_dead_letter(body: str) -> None:
+    letters = DeadLetterList()
+
+    def respond(request: Received) -> Answer:
+        return (403, {}, "blocked") if b"DROP TABLE" in request.body else OK
+
+    with http_server(respond) as server, sink(server.url, letters, http_body_format=body) as task:
+        task.put(records("a", "DROP TABLE", "b"))
+        delivered(task, 3)
+        assert [record.value for record, _ in letters.reported] == ["DROP TABLE"]
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_what_has_been_deleted_may_be_deleted_again(status: int) -> None:
+    """Delivery is at least once."""
+    with http_server(lambda request: (status, {}, "unknown")) as server:
+        with sink(f"{server.url}/${{key}}", http_null_values="delete", http_body_format="single") as task:
+            task.put(records(None, None))
+            delivered(task, 2)
+        assert [request.method for request in server.received] == ["DELETE", "DELETE"]
+
+
 @pytest.mark.parametrize("status", [400, 401, 403])
 def test_a_refused_token_request_fails_the_task_too(status: int) -> None:
     """RFC 6749, section 5.2: the response to wrong credentials is 400 or 401."""

@@ -263,6 +263,40 @@ def test_credentials_go_to_the_configured_host_only_and_never_into_offsets() -> 
         assert "key" not in other.received[0].query
 
 
+@pytest.mark.parametrize("kind", ["link", "next-url"])
+@pytest.mark.parametrize("url", ["http://host:99999/x?token=S3cret", "http://me:S3cret@[::1/x", "http://host:port/"])
+def test_an_invalid_url_in_a_response_is_named(url: str, kind: str) -> None:
+    answer: Answer = 200, {}, {"data": {"rows": [item(1)]}, "next": url}
+    if kind == "link":
+        answer = 200, {"Link": f'<{url}>; rel="next"'}, [item(1)]
+    with (
+        http_server(lambda request: answer) as server,
+        source(server.url, **paged(kind)) as task,
+        pytest.raises(ConnectError, match=r"The next page .* is not a valid URL: ") as raised,
+    ):
+        take(task, 1)
+    assert "S3cret" not in str(raised.value)
+
+
+def test_an_unreachable_target_of_a_redirect_is_named() -> None:
+    moved: Answer = (302, {"Location": "http://127.0.0.1:1/moved?token=S3cret"}, "")
+    with (
+        http_server(lambda request: moved) as server,
+        source(f"{server.url}/items", **{"http.retries": "0"}) as task,
+        pytest.raises(ConnectError, match=r"/items, redirected to http://127\.0\.0\.1:1/moved, failed: .*refused"),
+    ):
+        take(task, 1)
+    out_of_range: Answer = (302, {"Location": "http://host:99999/"}, "")
+    with (
+        http_server(lambda request: out_of_range) as server,
+        source(f"{server.url}/items") as task,
+        pytest.raises(
+            ConnectError, match=r"The Location of the response to GET .*/items is not a valid URL: http://host"
+        ),
+    ):
+        take(task, 1)
+
+
 def test_a_redirect_to_another_host_has_no_credentials() -> None:
     key = {"http.auth.type": "api-key", "http.auth.api.key": "s3cret", "http.auth.api.key.in": "query",
            "http.auth.api.key.name": "key"}  # fmt: skip
