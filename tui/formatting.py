@@ -41,6 +41,11 @@ def local_time(milliseconds: float) -> str:
     return text if at.utcoffset() else text[:-6]
 
 
+def day_time(milliseconds: float) -> str:
+    """A local time in milliseconds since 1970, with its date: `2026-11-24 08:05:09`."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(milliseconds / 1000))
+
+
 def short_time(at: float) -> str:
     """A local time in seconds since 1970: `14:02:11`, or `11-27 14:02` if it is not of today."""
     then = time.localtime(at)

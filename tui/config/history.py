@@ -41,7 +41,11 @@ class ConfigEntry(NamedTuple):
         return changes(self.before or {}, self.after or {})
 
     def __str__(self) -> str:
-        return f"change {self.number} of {self.at}" + (f" by {self.who}" if self.who else "")
+        return self.named(self.at)
+
+    def named(self, at: str) -> str:
+        """`change 3 of 2026-11-24 07:05:09Z by ada`, with the time as given."""
+        return f"change {self.number} of {at}" + (f" by {self.who}" if self.who else "")
 
 
 class ConfigHistory(NamedTuple):

@@ -14,6 +14,7 @@ from tui.formatting import INVISIBLE, cut
 # Control and bidirectional characters of a server must not affect the terminal, nor may invisible ones make two names
 # look equal; tabs and newlines are kept in text of several lines.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f" + INVISIBLE + "]")
+ALIGNED = 64  # characters
 _COLOURS = {
     "RUNNING": "32",
     "FAILED": "1;31",
@@ -104,7 +105,8 @@ def _yaml(value: Any) -> str:
 
 
 def draw(table: Table, wide: bool, colour: bool = False) -> str:
-    """The table with columns separated by two blanks."""
+    """The table with columns separated by two blanks. A cell of more than `ALIGNED` characters does not widen its
+    column unless most are as long; it shifts the rest of its line."""
     shown = [index for index, name in enumerate(table.columns) if wide or name not in table.wide]
     grid = [[table.columns[index] for index in shown]]
     grid += [[_cell(row[index]) for index in shown] for row in table.rows]
@@ -129,7 +131,9 @@ def _width(text: str) -> int:
 
 
 def _widest(column: Sequence[str]) -> int:
-    return max(map(len if "".join(column).isascii() else _width, column))
+    widths = list(map(len if "".join(column).isascii() else _width, column))
+    aligned = [width for width in widths if width <= ALIGNED]
+    return max(aligned if len(aligned) * 2 > len(widths) else widths)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -22,6 +22,7 @@ MAX_DEPTH = 200
 """Maximum levels of nesting in a body."""
 
 _SURROGATE = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
+_GZIP = b"\x1f\x8b"  # its first bytes
 """An escaped surrogate, which is a character only together with its other half."""
 
 _CREATE_FIELDS = ("name", "config", "initial_state", "initial_offsets")
@@ -61,6 +62,8 @@ def parse(body: bytes, exact_numbers: bool = False) -> Any:
     except UnicodeEncodeError:
         raise BadRequest("The request body has an unpaired surrogate, which is not valid text") from None
     except UnicodeDecodeError as e:
+        if body.startswith(_GZIP):
+            raise BadRequest("The request body is compressed by gzip; send it uncompressed") from None
         raise BadRequest(f"The request body is not {e.encoding.upper()}: {e.reason} at byte {e.start}") from None
     except json.JSONDecodeError as e:
         raise BadRequest(f"Malformed JSON in the request body: {e.msg} at line {e.lineno}, column {e.colno}") from None

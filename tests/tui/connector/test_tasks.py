@@ -53,6 +53,44 @@ async def restarted(seen: Console) -> Operation:
     return seen.home.operations.log[-1]
 
 
+async def test_pages_of_a_deleted_connector_say_that_the_state_is_its_last_one() -> None:
+    async with stub_worker(answers("RUNNING", "FAILED")) as worker, console(worker.url, 120, 30) as seen:
+        await seen.go("orders")
+        await seen.press("enter")
+        await seen.sees("1 of 2 tasks running")
+        worker.answers[LIST] = {}
+        await seen.sees("does not exist any more", "deleted; this was its last state", "disk full")
+        await seen.press("2")
+        await seen.sees("deleted; this was its last state", "task 1")
+        await seen.press("e")
+        await seen.sees("e edit offsets: the connector does not exist any more")
+        await seen.press("4")
+        await seen.sees("at a.b.C.put:1")
+        await seen.press("6")
+        assert "x reset" not in keys(seen)
+        await seen.press("5")
+        assert "w set by time" not in keys(seen)
+        worker.answers[LIST] = orders("RUNNING")
+        await seen.press("1")
+        await seen.sees("1 of 1 task running")
+        assert "last state" not in seen.text
+
+
+async def test_the_log_page_of_another_worker_has_no_keys() -> None:
+    async with stub_worker(answers("RUNNING")) as worker, console(worker.url, 120, 30) as seen:
+        await seen.go("orders")
+        await seen.press("enter", "7")
+        await seen.sees("this worker has no log for single connectors")
+        assert "f follow" not in keys(seen)
+        await seen.press("y")
+        await seen.sees("y copy: this worker has no log for single connectors")
+        await seen.press("8")
+        await seen.sees("no events since the console was opened")
+        await seen.press("y")
+        await seen.sees("0 events: empty; nothing was copied")
+        assert not [path for path in worker.seen if "logs" in path[1]], "not asked for"
+
+
 async def test_a_task_that_fails_again() -> None:
     async with stub_worker(answers("FAILED", "FAILED")) as worker, console(worker.url, 120, 30) as seen:
         operation = await restarted(seen)

@@ -7,8 +7,7 @@ from typing import Any
 
 from textual.content import Content
 
-from tui.errors import Refused
-from tui.formatting import one_line, short_time
+from tui.formatting import short_time
 from tui.widgets.text import visible, visible_lines
 
 NOTHING_LOGGED = "the worker has logged nothing for this connector yet"
@@ -19,11 +18,6 @@ _STYLES = {"ERROR": "$error", "FATAL": "$error", "WARN": "$warning", "WARNING": 
 def is_warning(line: Mapping[str, Any]) -> bool:
     """Whether the line is a warning or an error."""
     return line.get("level") in _STYLES
-
-
-def refused(error: Refused) -> str:
-    """The reason why there are no lines."""
-    return NO_LOG if error.status in (404, 405) else one_line(error.message)
 
 
 def content(lines: Sequence[Mapping[str, Any]]) -> Content:

@@ -31,6 +31,7 @@ class Pane(Vertical):
         super().__init__(id=id)
         self.services = services
         self.connector: Connector | None = None
+        self.is_gone = False  # the connector was deleted; its last snapshot is shown
         self._fetching: Timer | None = None
         self._resting: Timer | None = None
         self._status_text, self._warned_text = "", ""
@@ -128,6 +129,10 @@ class Pane(Vertical):
             return True
         self.services.report(f"cancelled: {instead}")
         return False
+
+    def dimmed(self, text: Content) -> Content:
+        """The text about a deleted connector without the colours of its states, and with a heading that says so."""
+        return Content.assemble(("deleted; this was its last state\n\n", "$warning"), (text.plain, "$text-muted"))
 
     def take_focus(self) -> None:
         self.query_one(self.FOCUS, Widget).focus()

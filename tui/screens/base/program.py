@@ -43,9 +43,11 @@ def of(node: DOMNode) -> Program:
 
 
 def copy(node: DOMNode, text: str, subject: str) -> str:
-    """Copies the text to the clipboard, or to a file if there is none; shows and returns the result."""
+    """Copies the text to the clipboard, or to a file if there is none; shows and returns the result. An empty text
+    does not replace what is there."""
     program = of(node)
-    node.app.copy_to_clipboard(text)
-    result = f"{subject}: {program.copied}"
+    if text:
+        node.app.copy_to_clipboard(text)
+    result = f"{subject}: {program.copied if text else 'empty; nothing was copied'}"
     program.report(result)
     return result

@@ -16,7 +16,7 @@ from tui.config.changes import changes
 from tui.config.history import ConfigEntry
 from tui.config.secrets import MASK, hides, shown
 from tui.errors import HeadraceError, error_line
-from tui.formatting import counted, one_line, utc_time
+from tui.formatting import counted, day_time, one_line
 from tui.model import Offset
 from tui.offsets import partitions
 from tui.screens.base import reading
@@ -147,7 +147,7 @@ class DeletedScreen(SplitPage):
         entry = self.rows[key]
         return {
             "name": Cell(key, "grid--strong"),
-            "time": Cell(utc_time(entry["time"]), "grid--muted"),
+            "time": Cell(day_time(entry["time"]), "grid--muted"),
             "who": Cell(entry["who"] or "", "grid--muted"),
             "why": Cell(entry["why"] or ""),
         }

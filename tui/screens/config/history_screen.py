@@ -13,7 +13,7 @@ from tui.config import history
 from tui.config.changes import diff_lines
 from tui.config.history import ConfigEntry, ConfigHistory
 from tui.errors import HeadraceError, error_line
-from tui.formatting import one_line
+from tui.formatting import day_time, one_line
 from tui.screens.base.split_page import SplitPage
 from tui.screens.services.cluster_services import ClusterServices
 from tui.widgets.columns import Column
@@ -95,7 +95,7 @@ class ConfigHistoryScreen(SplitPage):
         entry = self.entries[key]
         return {
             "number": Cell(key),
-            "time": Cell(entry.at, "grid--muted"),
+            "time": Cell(day_time(entry.time), "grid--muted"),
             "action": Cell(entry.action, "grid--strong" if entry.action == "update" else "grid--accent"),
             "who": Cell(entry.who, "grid--muted"),
             "changes": Cell(history.summary(entry.changes)),
@@ -106,7 +106,7 @@ class ConfigHistoryScreen(SplitPage):
         parts: list[str | tuple[str, str]] = []
         if entry is not None:
             parts = [
-                (f"{visible(str(entry))}\n", "bold $accent"),
+                (f"{visible(entry.named(day_time(entry.time)))}\n", "bold $accent"),
                 *([visible(entry.why), "\n"] if entry.why else []),
                 "\n",
             ]

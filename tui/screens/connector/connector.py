@@ -167,9 +167,12 @@ class ConnectorView(Vertical):
         if self.connector is None and not another:
             for pane in self.query(Pane):
                 pane.deleted()
+        if connector is None and self.connector is not None:
+            self.query_one(TracePager).set_connector(self.connector)
         self.connector = connector
-        if another or connector is not None:
-            for pane in self.query(Pane):
+        for pane in self.query(Pane):
+            pane.is_gone = connector is None
+            if another or connector is not None:
                 pane.show(connector)
         self.draw(top=another)
 
@@ -178,10 +181,9 @@ class ConnectorView(Vertical):
         self.query_one("#head", Bar).put(self._head())
         marks = {"trace": "✗"} if shown is not None and shown.traces else {}
         self.query_one(Tabs).pick(PAGES.index(self.page), marks)
-        if shown is None:
-            return
         if self.page == "trace":
-            self.query_one(TracePager).set_connector(shown, top=top)
+            if shown is not None:
+                self.query_one(TracePager).set_connector(shown, top=top)
         elif (pane := self.pane) is not None and pane.is_open:
             pane.draw()
 

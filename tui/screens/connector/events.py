@@ -112,7 +112,10 @@ class LogPane(Pane):
             self.fetch()
 
     def fetch(self) -> None:
-        if self.connector is not None and not self._asking:
+        if not self.services.is_ours:
+            self.instead = log_lines.NO_LOG
+            self.draw()
+        elif self.connector is not None and not self._asking:
             self._asking = True
             self.services.do(self._read(self.connector))
 
@@ -121,7 +124,7 @@ class LogPane(Pane):
             lines: Sequence[Mapping[str, Any]] = await self.services.connect.logs(connector.name, MAX_LINES)
             instead = "" if lines else log_lines.NOTHING_LOGGED
         except Refused as error:
-            lines, instead = (), log_lines.refused(error)
+            lines, instead = (), one_line(error.message)
         except HeadraceError as error:
             lines, instead = self.lines, one_line(error.message)
         finally:
@@ -129,6 +132,7 @@ class LogPane(Pane):
         if connector.name == self.name_shown and (lines, instead) != (self.lines, self.instead):
             self.lines, self.instead = lines, instead
             self.draw()
+            self.refresh_bindings()
 
     def draw(self) -> None:
         chosen = [line for line in self.lines if not self.only_warnings or log_lines.is_warning(line)]
@@ -139,6 +143,12 @@ class LogPane(Pane):
         pager.put(log_lines.content(chosen))
         if self.follows and chosen:
             self.call_after_refresh(lambda: pager.scroll_end(animate=False))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return bool(self.lines)
+
+    def why_not(self, action: str) -> str:
+        return self.instead
 
     def action_follow(self) -> None:
         self.follows = not self.follows

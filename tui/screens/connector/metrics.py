@@ -174,7 +174,7 @@ class MetricsPane(Pane):
             return _cells(key, place, self.history.rate_of(key)) if place else {}
 
         grid = self.query_one(Grid)
-        grid.empty = "no offsets committed yet" if last else "reading…"
+        grid.empty = "no offsets committed yet" if last else "" if self.trouble else "reading…"
         grid.show(sorted(places), cells, {"partition": max(map(len, places), default=0)})
 
     def on_grid_moved(self, event: Grid.Moved) -> None:

@@ -194,7 +194,7 @@ class OverviewPane(Pane):
         if connector is not None:
             pairs = [*self._pace(), *self._last_restart(connector)]
             text = overview(connector, self.notices.get(connector.name, ()), pairs, self.errors)
-            self.query_one(Pager).put(text, top=self._is_new)
+            self.query_one(Pager).put(self.dimmed(text) if self.is_gone else text, top=self._is_new)
             self._is_new = False
 
     def _last_restart(self, connector: Connector) -> list[tuple[str, Content]]:

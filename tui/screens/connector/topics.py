@@ -16,6 +16,7 @@ from tui.screens.base.dialog import Dialog
 from tui.screens.base.navigation import OpenRecords, OpenTopic
 from tui.screens.base.pane import Note, Pane
 from tui.screens.services.cluster_services import ClusterServices
+from tui.screens.services.host import GONE
 from tui.topics.usage import DEAD_LETTER_ROLE, named_topics
 from tui.widgets.columns import Column
 from tui.widgets.grid import Cell, Grid
@@ -80,7 +81,7 @@ class TopicsPane(Pane):
 
     def _cells(self, topic: str, role: str) -> Mapping[str, Cell]:
         words = [role] if role else []
-        if topic not in self.used and self.is_read and not self.trouble and role != DEAD_LETTER_ROLE:
+        if not (topic in self.used or self.is_gone or self.trouble or role == DEAD_LETTER_ROLE) and self.is_read:
             words.append("not used yet")
         return {"topic": Cell(topic, "grid--strong"), "use": Cell(", ".join(words), "grid--muted")}
 
@@ -98,6 +99,12 @@ class TopicsPane(Pane):
     def action_details(self) -> None:
         if (topic := self.query_one(Grid).current) is not None:
             self.post_message(OpenTopic(topic))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "forget" or not self.is_gone
+
+    def why_not(self, action: str) -> str:
+        return GONE if self.is_gone else ""
 
     def action_forget(self) -> None:
         if self.connector is not None and self.services.may_change("resetting topics"):

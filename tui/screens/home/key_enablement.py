@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tui.client.versions import ALTER_OFFSETS
 from tui.screens.home.base import HomeBase
+from tui.screens.services.host import GONE
 
 DEAD_LETTERS = "errors.deadletterqueue.topic.name"
 CHANGES = (
@@ -94,8 +95,9 @@ class KeyEnablement:
     def why_not(self, action: str) -> str:
         """The reason why a key that is not allowed does not work; empty if there is none to give."""
         name = action.partition("(")[0]
-        is_missing = name in FOR_CONNECTORS and not self.home.target()
-        return "no connector is selected" if is_missing else WHY_NOT.get(name, "")
+        if name in FOR_CONNECTORS and not self.home.target():
+            return GONE if self.home.is_on_page else "no connector is selected"
+        return WHY_NOT.get(name, "")
 
     def is_foremost(self, action: str) -> bool:
         """Whether the footer shows the key first: changes of offsets, where offsets are shown, and the way back for a

@@ -104,6 +104,8 @@ class Updates:
 
         started, home = time.monotonic(), self.home
         self._drawing = False
+        if not home.app.is_running:  # it ends: parts of the screen may be gone before its timers
+            return
         if self._stepped:
             home.connector_list.refresh_changed()
             home.refresh_bindings()

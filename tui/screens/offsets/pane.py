@@ -32,6 +32,7 @@ from tui.screens.offsets.controller import OffsetsController
 from tui.screens.offsets.editor import Editor
 from tui.screens.offsets.reading import OffsetReading
 from tui.screens.services.cluster_services import ClusterServices
+from tui.screens.services.host import GONE
 from tui.widgets.jsontext import BEING_APPLIED, DISCARDED
 from tui.widgets.pager import Pager
 
@@ -97,10 +98,14 @@ class OffsetsPane(Pane):
         """Only the offsets of sinks are positions in topics."""
         if action in ("records", "record_here") and self.is_editing is not (action == "record_here"):
             return False
+        if self.is_gone and action == "set_by_time":
+            return False
         is_known = action in ("set_by_time", "records", "record_here")
         return not is_known or (self.connector is not None and self.connector.type != "source")
 
     def why_not(self, action: str) -> str:
+        if self.is_gone:
+            return GONE
         is_source = self.connector is not None and self.connector.type == "source"
         return "the offsets of a source are not positions in topics" if is_source else ""
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from tui.cluster.snapshot import Snapshot
 
 NO_RESPONSE = "the cluster does not respond: nothing is sent until it is back"
+GONE = "the connector does not exist any more"
 LINK = "\0link"  # subject of status texts about the connection; not a valid connector name
 REFUSAL = "\0refusal"  # subject of refused keys and commands: of the page on which they were refused only
 

@@ -130,7 +130,7 @@ class TasksPane(Pane):
         try:
             return facts._replace(lines=await self.services.connect.logs(name, LOG_LINES), no_lines="")
         except Refused as error:
-            return facts._replace(lines=None, no_lines=log_lines.refused(error))
+            return facts._replace(lines=None, no_lines=one_line(error.message))
         except HeadraceError as error:
             return facts._replace(no_lines=one_line(error.message))
 
@@ -162,6 +162,7 @@ class TasksPane(Pane):
             self._fit_list()
             is_new = self.grid.cursor is None
             self.grid.set_connector(self.connector)
+            self.grid.set_stale(self.is_gone)
             failed = next((task.id for task in self.connector.tasks if task.state == "FAILED"), None)
             if is_new and failed is not None:
                 self.go(failed)
@@ -177,7 +178,8 @@ class TasksPane(Pane):
             return
         since = self.services.snapshot.since.get(connector.name)
         restart = self.last_restart(task.id)
-        self.pager.put(task_text.of_task(connector, task, self.facts, restart, since, time.time()), top=top)
+        text = task_text.of_task(connector, task, self.facts, restart, since, time.time())
+        self.pager.put(self.dimmed(text) if self.is_gone else text, top=top)
 
     def on_grid_moved(self, event: Grid.Moved) -> None:
         event.stop()

@@ -94,6 +94,17 @@ def test_a_long_cell_is_cut_with_an_ellipsis() -> None:
     assert line == "n" * 999 + "…  RUNNING"
 
 
+def test_a_long_cell_shifts_its_own_line_only() -> None:
+    long = "x" * 200
+    assert draw(Table(("NAME", "TYPE"), (("a", "sink"), ("b", "sink"), (long, "sink"))), wide=False).splitlines() == [
+        "NAME  TYPE",
+        "a     sink",
+        "b     sink",
+        f"{long}  sink",
+    ]
+    assert draw(Table(("A", "B"), ((long, "1"), ("y" * 70, "2"))), wide=False).splitlines()[2] == f"{'y' * 70:200}  2"
+
+
 def test_tsv_has_all_columns_and_one_line_for_each_row() -> None:
     table = Table(
         ("NAME", "TEXT"), (("a", "two\tcells\r\nof\nlines"), ("b\x1b[31m", None), ("c", 1)), frozenset({"TEXT"})
