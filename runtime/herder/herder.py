@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, cast, get_args
 
 from runtime.api.errors import ConfigError
 from runtime.definitions import invalid_message
@@ -28,7 +28,7 @@ from runtime.herder.responses import (
     TopicsResponse,
 )
 from runtime.host.port import HostError, PluginHost, PluginTimeoutError, UnknownPluginError
-from runtime.kafka.formats import java_copied, java_ordered
+from runtime.kafka.formats import java_copied, java_order
 from runtime.kafka.group.protocol import CONNECTOR
 from runtime.model.states import State, TargetState, TaskId
 from runtime.storage.configs import ConfigStore, RestartRequest, StoredConnector
@@ -36,6 +36,9 @@ from runtime.storage.statuses import StatusRecord, StatusStore
 
 Response = dict[str, Any]
 """A definition or validation of configuration keys, as the plugin host built it."""
+
+Part = Literal["status", "info"]
+_PARTS: tuple[Part, ...] = get_args(Part)
 
 YIELD_EVERY = 200
 """Number of connectors after which a list lets other requests run."""
@@ -100,13 +103,18 @@ class Herder:
 
     async def expanded(self, expansions: set[str]) -> dict[str, ExpandedResponse]:
         """GET /connectors?expand=…; expansions other than `status` and `info` are ignored (FACTS.md, 3)."""
-        names = java_ordered(dict.fromkeys(self._configs.names()))
+        parts = [part for part in _PARTS if part in expansions]
+        names = java_order(self._configs.names())
         self._entries.keep(names)
         expanded = {}
         for number, name in enumerate(names):
             if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
-            expanded[name] = await self._expand(name, expansions)
+            entry = self._entries.get(name, (self._statuses.changes(name), self._configs.connector(name)))
+            for part in parts:
+                if part not in entry:
+                    await self._complete(name, entry, part)
+            expanded[name] = cast("ExpandedResponse", {part: entry[part] for part in parts if part in entry})
         return expanded
 
     def changed_at(self) -> dict[str, int]:
@@ -360,24 +368,17 @@ class Herder:
             self._unfinished.check_no_pending_change(name)
             yield
 
-    async def _expand(self, name: str, expansions: set[str]) -> ExpandedResponse:
-        version = self._statuses.changes(name), self._configs.connector(name)
-        entry = self._entries.get(name, version)
+    async def _complete(self, name: str, entry: ExpandedResponse, part: Part) -> None:
+        """Add a part to a cached view, unless the connector has just been created or deleted and has no such part."""
         try:
-            if "status" in expansions and "status" not in entry:
+            if part == "status":
                 entry["status"] = await self._status(name)
-            if "info" in expansions and "info" not in entry:
+            else:
                 entry["info"] = await self.info(name)
         except NotFound:
-            pass  # just created or just deleted: answer with the parts that exist
-        if UNKNOWN in (part["type"] for part in (entry.get("status"), entry.get("info")) if part is not None):
+            return
+        if entry[part]["type"] == UNKNOWN:
             self._entries.forget(name)  # the plugin host may know the class at the next request
-        expanded: ExpandedResponse = {}
-        if "status" in expansions and "status" in entry:
-            expanded["status"] = entry["status"]
-        if "info" in expansions and "info" in entry:
-            expanded["info"] = entry["info"]
-        return expanded
 
     def _check_exists(self, name: str) -> None:
         if self._configs.connector(name) is None:

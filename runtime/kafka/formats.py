@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -52,13 +52,18 @@ def java_ordered(value: Any) -> Any:
     Java workers put user-given partitions into such maps before they write them, and look offsets up by the exact
     bytes: in any other order an offset written here would be invisible to them after the cluster is handed back."""
     if isinstance(value, Mapping):
-        size = 16
-        while len(value) > size * 3 // 4:
-            size *= 2
-        return {k: java_ordered(value[k]) for k in _in_buckets(value, size)}
+        return {k: java_ordered(value[k]) for k in java_order(value)}
     if isinstance(value, list):
         return [java_ordered(item) for item in value]
     return value
+
+
+def java_order(keys: Collection[str]) -> list[str]:
+    """The keys in the iteration order of a HashMap that has received them one after another."""
+    size = 16
+    while len(keys) > size * 3 // 4:
+        size *= 2
+    return _in_buckets(keys, size)
 
 
 def java_copied(value: Mapping[str, Any], added: Mapping[str, Any] | None = None) -> dict[str, Any]:

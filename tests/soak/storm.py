@@ -25,6 +25,8 @@ from tests.support.waiting import wait_until
 from tests.support.workers import WorkerProcess, our_worker
 
 CONNECTIONS = 16
+_REST = 4
+"""Pauses between requests for all states, in durations of such a request."""
 NEIGHBOUR = "while True: pass"
 _ATTEMPT = re.compile(r"Slot (\d+) is up \(process \d+, attempt (\d+)\)")
 
@@ -57,6 +59,8 @@ class Storm:
     worker: WorkerProcess
     connect: Connect
     settlings: list[Settling] = field(default_factory=list)
+    _asked: float = 0.0
+    """Seconds of the last request for all states, its decoding included."""
 
     def create(self, timeout: float) -> None:
         """Creates all connectors through a few connections, then waits until they are RUNNING. After `timeout` seconds
@@ -101,6 +105,7 @@ class Storm:
 
         def settled() -> bool:
             nonlocal before
+            time.sleep(_REST * self._asked)  # the measurement costs at most a fifth of a processor
             if not self.worker.running():
                 settling.trouble = "the worker process has ended"
                 return True
@@ -124,13 +129,16 @@ class Storm:
         print(settling.row(), flush=True)
 
     def _running(self) -> int:
+        started = time.monotonic()
         try:
             status, entries = self.worker.request("GET", "/connectors?expand=status")
         except OSError:
             return 0
         if status != 200:
             return 0
-        return sum(is_running(entry.get("status")) for entry in entries.values())
+        running = sum(is_running(entry.get("status")) for entry in entries.values())
+        self._asked = time.monotonic() - started
+        return running
 
 
 def storm(
