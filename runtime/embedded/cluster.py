@@ -105,9 +105,6 @@ class EmbeddedCluster:
             raise NotRunningError("the embedded cluster is not running: start it with `headrace embedded up`")
         return state
 
-    def attached(self) -> list[ProcessRef]:
-        return self._state.attached()
-
     def _running(self) -> ClusterState | None:
         """The running cluster; None if no cluster is running. Waits for the end of a cluster that is stopping."""
         deadline = time.monotonic() + _STOP_TIMEOUT

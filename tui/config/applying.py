@@ -34,7 +34,6 @@ class ConfigEdit(NamedTuple):
 class ConfigApplied(NamedTuple):
     """The server applied the changes. `differing` are those that the config read back does not show."""
 
-    before: Mapping[str, str]
     after: Mapping[str, str]
     patched: bool  # False if the whole config was sent
     differing: tuple[ConfigChange, ...] = ()
@@ -103,9 +102,9 @@ async def _read_back(
     try:
         after = await connect.config(edit.name)
     except HeadraceError as error:
-        return ConfigApplied(before, merged(before, edit.changes), patched, (), error.message)
+        return ConfigApplied(merged(before, edit.changes), patched, (), error.message)
     differing = tuple(change for change in edit.changes if not _is_applied(change, after))
-    return ConfigApplied(before, after, patched, differing)
+    return ConfigApplied(after, patched, differing)
 
 
 def _is_applied(change: ConfigChange, after: Mapping[str, str]) -> bool:

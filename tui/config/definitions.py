@@ -51,7 +51,6 @@ class Validation(NamedTuple):
     """The response of `PUT /connector-plugins/{class}/config/validate`."""
 
     keys: Mapping[str, KeyDefinition] = {}
-    error_count: int = 0
     refusal: str = ""  # why the worker did not validate at all, such as an unknown class
 
     @property
@@ -70,7 +69,7 @@ def of_validation(response: ValidationResponse) -> Validation:
     """The definitions, values and errors in a response of `PUT /connector-plugins/{class}/config/validate`."""
     entries = response.get("configs") or ()
     keys = (_key(entry.get("definition") or {"name": ""}, entry.get("value") or {}) for entry in entries)
-    return Validation({key.name: key for key in keys}, response.get("error_count") or 0)
+    return Validation({key.name: key for key in keys})
 
 
 def _key(definition: KeyResponse, value: ValueResponse) -> KeyDefinition:

@@ -25,10 +25,6 @@ class ConfigReview(NamedTuple):
     def errors(self) -> tuple[Problem, ...]:
         return tuple(problem for problem in self.problems if problem.severity is Severity.ERROR)
 
-    @property
-    def warnings(self) -> tuple[Problem, ...]:
-        return tuple(problem for problem in self.problems if problem.severity is Severity.WARNING)
-
 
 class ConfigDraft(NamedTuple):
     """An edited config. `base` is the config as the worker returned it, `original` its text with secrets masked."""

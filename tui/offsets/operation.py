@@ -174,7 +174,7 @@ class OffsetOperation:
             await self.restore_state()
         self.lock.drop()
         verdict = Verdict(Certainty.DEFINITE, "nothing to change: the connector has reached these offsets by itself")
-        return OffsetsApplied(self.plan, verdict, before, before, (), left_stopped=False)
+        return OffsetsApplied(self.plan, verdict, before, (), left_stopped=False)
 
     async def alter(self, before: tuple[Offset, ...]) -> OffsetsApplied:
         """Sends the change; from here on it may have taken effect."""
@@ -226,7 +226,7 @@ class OffsetOperation:
         if self.plan.action is PlanAction.DELETE:
             unkept = self.kept(lambda: self.change_store.histories.add(self.pending)) or unkept
             self.lock.drop()
-            return OffsetsApplied(self.plan, verdict, before, (), (), left_stopped=False, trouble=unkept)
+            return OffsetsApplied(self.plan, verdict, (), (), left_stopped=False, trouble=unkept)
         after, differs, trouble = before, tuple[OffsetChange, ...](), ""
         left_stopped = self.stopped
         try:
@@ -242,7 +242,7 @@ class OffsetOperation:
             trouble = f"the offsets were changed, but a later step failed: {error.message}"
         trouble = "; ".join(filter(None, (trouble, unkept)))
         moved = _moved(self.planned, made_from(self.plan.changes, before))
-        return OffsetsApplied(self.plan, verdict, before, after, differs, left_stopped, trouble, moved)
+        return OffsetsApplied(self.plan, verdict, after, differs, left_stopped, trouble, moved)
 
     def kept(self, write: Callable[[], None]) -> str:
         """Writes a file of a change that has taken effect. A file that cannot be written, as on a full disk, does not

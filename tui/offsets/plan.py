@@ -80,7 +80,6 @@ class OffsetsApplied(NamedTuple):
 
     plan: OffsetPlan
     verdict: Verdict
-    before: tuple[Offset, ...]
     after: tuple[Offset, ...]
     differing: tuple[OffsetChange, ...]
     left_stopped: bool  # by the change, and not resumed: see the verdict

@@ -70,4 +70,3 @@ class ColumnInfo:
     type: DatabaseType
     nullable: bool = True
     key: bool = False
-    generated: bool = False

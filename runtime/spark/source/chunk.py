@@ -30,11 +30,6 @@ class PolledChunk:
         return sum(batch.num_rows for batch in self.rows)
 
     @property
-    def polled(self) -> int:
-        """The number of records before transformations."""
-        return sum(partition.records for partition in self.progress.values())
-
-    @property
     def size(self) -> int:
         """The bytes of the rows."""
         return sum(batch.nbytes for batch in self.rows)

@@ -138,7 +138,7 @@ async def test_questions(size: tuple[int, int], recording: Path) -> None:
         change = OffsetChange(ChangeKind.ALTER, {EVIL: EVIL}, {EVIL: 1}, {EVIL: EVIL})
         plan = OffsetPlan(EVIL, (Offset({EVIL: EVIL}, {EVIL: 1}),), (change,), "RUNNING")
         await shown(seen, Dialog(EVIL, wording.question(plan), EVIL, name=EVIL, why=EVIL))
-        verdict = OffsetsApplied(plan, home_verdict(), plan.base or (), (), (change,), True, EVIL)
+        verdict = OffsetsApplied(plan, home_verdict(), (), (change,), True, EVIL)
         await shown(seen, Reading(EVIL, page_of(wording.verdict(plan, verdict)[0])))
         await shown(seen, Reading(EVIL, page_of(wording.refusal(OffsetsNotApplied(EVIL, EVIL, stopped=True)))))
 

@@ -76,20 +76,3 @@ def test_list_open_stop_edit_apply_resume(cluster: Cluster, source: str) -> None
     wait_until(
         lambda: _position(cluster, source) == 1000, 90, "the source to continue from line 10 to the end", every=0.3
     )
-
-
-def test_the_screen_follows_the_size_of_the_terminal(cluster: Cluster, source: str) -> None:
-    with Terminal(cluster.url) as terminal:
-        terminal.sees(source)
-        assert "CLASS" not in terminal.text
-        terminal.resize(200, 50)
-        terminal.sees(source, "WORKER", "1 overview")  # the list and the page beside it
-        terminal.press("escape")
-        terminal.sees(source, "CLASS", "WORKER")
-        terminal.resize(50, 12)
-        terminal.sees("50×12 is too small")
-        terminal.resize(80, 24)
-        terminal.sees(source, "STATE")
-        terminal.press("q")
-        assert terminal.exit_code() == 0
-        assert "Traceback" not in terminal.text

@@ -84,11 +84,17 @@ def test_sizes_from_too_small_to_large() -> None:
     """Also if the shell has exported its initial size."""
     with Terminal(*REPLAY, COLUMNS="80", LINES="24") as terminal:
         terminal.sees("orders-search")
-        for columns, lines in ((200, 50), (61, 16), (50, 10), (120, 40), (80, 24)):
+        assert "CLASS" not in terminal.text
+        terminal.resize(200, 50)
+        terminal.sees("orders-search", "1 overview")  # the list and the page beside it
+        terminal.press("escape")
+        terminal.sees("orders-search", "CLASS", "WORKER")
+        for columns, lines in ((61, 16), (50, 10), (120, 40), (80, 24)):
             terminal.resize(columns, lines)
-            terminal.sees("is too small" if columns == 50 else "orders-search")
+            terminal.sees("50×10 is too small" if columns == 50 else "orders-search")
         terminal.press("q")
         assert terminal.exit_code() == 0
+        assert "Traceback" not in terminal.text
 
 
 def test_a_recording_is_read_only() -> None:

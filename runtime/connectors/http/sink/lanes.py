@@ -7,7 +7,6 @@ threads limits the requests in flight.
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -67,16 +66,10 @@ class PartitionLanes:
             for lane in self._lanes.values():
                 self._schedule(lane)
 
-    def wait_below(self, limit: int, seconds: float) -> bool:
-        """Waits until fewer than `limit` records are pending; False after this time or if the task has failed."""
-        until = time.monotonic() + seconds
+    def wait_below(self, limit: int, seconds: float) -> None:
+        """Waits until fewer than `limit` records are pending, the task has failed or this time is over."""
         with self._changed:
-            while self._pending >= limit and self._failure is None:
-                left = until - time.monotonic()
-                if left <= 0:
-                    return False
-                self._changed.wait(left)
-            return self._failure is None
+            self._changed.wait_for(lambda: self._pending < limit or self._failure is not None, seconds)
 
     def first_pending(self, tp: TopicPartition) -> int | None:
         """The offset of the first record of a partition that has not been delivered; None if all have been."""
@@ -86,14 +79,12 @@ class PartitionLanes:
 
     def drop(self, partitions: Iterable[TopicPartition], seconds: float) -> None:
         """Forgets revoked partitions; waits for requests in flight, so that they precede those of the next task."""
-        until = time.monotonic() + seconds
         with self._changed:
             dropped = [lane for tp in partitions if (lane := self._lanes.pop(tp, None)) is not None]
             for lane in dropped:
                 self._pending -= len(lane.records)
                 lane.revoked.set()
-            while any(lane.busy for lane in dropped) and (left := until - time.monotonic()) > 0:
-                self._changed.wait(left)
+            self._changed.wait_for(lambda: not any(lane.busy for lane in dropped), seconds)
 
     def close(self) -> None:
         """Ends the threads without waiting for them."""

@@ -54,7 +54,6 @@ class Catalog:
                 self.type_of(column["type"]),
                 bool(column["nullable"]) and column["name"] not in keys,
                 column["name"] in keys,
-                "computed" in column,
             )
             for column in columns
         ]

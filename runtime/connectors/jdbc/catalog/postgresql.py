@@ -31,7 +31,7 @@ _TABLES = text(
     "AND NOT (c.relispartition AND 'p' = ANY(:kinds)) AND pg_catalog.has_table_privilege(c.oid, 'SELECT')"
 )
 _COLUMNS = text(
-    "SELECT a.attname, a.atttypid::int8, a.atttypmod, a.attnotnull, a.attgenerated::text <> '' OR a.attidentity = 'a', "
+    "SELECT a.attname, a.atttypid::int8, a.atttypmod, a.attnotnull, "
     "EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indrelid = a.attrelid AND i.indisprimary "
     "AND a.attnum = ANY(i.indkey)) "
     "FROM pg_catalog.pg_attribute a WHERE a.attrelid = to_regclass(:name) AND a.attnum > 0 AND NOT a.attisdropped "
@@ -85,8 +85,8 @@ class PostgresCatalog(Catalog):
         rows = connection.execute(_COLUMNS, {"name": _name(table)}).all()
         self._learn(connection, {row[1] for row in rows})
         return [
-            ColumnInfo(column, self._type(oid, modifier), not required, key, generated)
-            for column, oid, modifier, required, generated, key in rows
+            ColumnInfo(column, self._type(oid, modifier), not required, key)
+            for column, oid, modifier, required, key in rows
         ]
 
     def query_columns(self, connection: Connection, query: str) -> list[ColumnInfo] | None:
