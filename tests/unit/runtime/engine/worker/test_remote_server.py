@@ -222,6 +222,26 @@ async def test_a_changed_plugin_is_another_archive(port: Port, tmp_path: Path) -
     assert archives.file("../secret") is None
 
 
+async def test_a_plugin_whose_file_cannot_be_named_in_an_archive_fails_with_the_remedy(port: Port, tmp_path: Path) -> None:
+    """With an error that fails the task, which would otherwise wait for its archives forever."""
+    plugins = tmp_path / "plugins"
+    plugins.mkdir()
+    Path(os.fsdecode(os.fsencode(plugins) + b"/\xe9.txt")).touch()
+    with pytest.raises(OSError, match=r"udce9\.txt' is not UTF-8: rename or remove the file"):
+        await port.archives.of(replace(task_spec("x"), plugin_path=[str(plugins)]))
+
+
+async def test_a_connection_for_a_download_ends_with_anything_that_is_sent_after_the_request(port: Port) -> None:
+    """The worker does not keep it."""
+    await port.slot()
+    connection = await asyncio.to_thread(port.caller().connect, "archive")
+    connection.sendall(encode({"op": "fetch", "digest": "0"}))
+    assert await read(connection) == {}
+    connection.settimeout(30)
+    connection.sendall(b"more")
+    assert await read(connection) is None
+
+
 async def test_old_archives_are_removed_unless_a_task_may_need_them(tmp_path: Path) -> None:
     in_use: list[str] = []
     archives = WorkerArchives(tmp_path / "archives", lambda: in_use)
