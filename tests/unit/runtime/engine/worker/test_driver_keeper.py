@@ -25,6 +25,10 @@ def ignore(*_: object) -> None:
     return
 
 
+def driver_folders(folder: Path) -> list[Path]:
+    return list(folder.glob("driver-*"))
+
+
 @pytest.fixture(autouse=True)
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A JVM that does not start."""
@@ -91,7 +95,7 @@ async def test_the_end_of_a_driver_is_reported_before_its_files_are_removed(
     keeper = DriverKeeper(EngineSettings(slots=1), str(tmp_path), ended, ignore, ignore)
     await keeper.run()
     assert had_files == [True]
-    assert not Path(keeper.folder).exists()
+    assert not driver_folders(tmp_path)
 
 
 async def test_a_driver_that_cannot_be_started_leaves_no_folder(
@@ -103,7 +107,7 @@ async def test_a_driver_that_cannot_be_started_leaves_no_folder(
     await until(lambda: "could not be started" in caplog.text)
     keeper.close()
     await running
-    assert not list(tmp_path.glob("driver-*"))
+    assert not driver_folders(tmp_path)
 
 
 async def test_an_archive_that_cannot_be_recorded_changes_nothing(

@@ -222,13 +222,19 @@ async def test_a_changed_plugin_is_another_archive(port: Port, tmp_path: Path) -
     assert archives.file("../secret") is None
 
 
-async def test_a_plugin_whose_file_cannot_be_named_in_an_archive_fails_with_the_remedy(port: Port, tmp_path: Path) -> None:
+@pytest.fixture
+def oddly_named(tmp_path: Path) -> Path:
+    """A folder with a file whose name is not UTF-8."""
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    Path(os.fsdecode(os.fsencode(folder) + b"/\xe9.txt")).touch()
+    return folder
+
+
+async def test_a_plugin_that_cannot_be_archived_fails_with_the_remedy(port: Port, oddly_named: Path) -> None:
     """With an error that fails the task, which would otherwise wait for its archives forever."""
-    plugins = tmp_path / "plugins"
-    plugins.mkdir()
-    Path(os.fsdecode(os.fsencode(plugins) + b"/\xe9.txt")).touch()
     with pytest.raises(OSError, match=r"udce9\.txt' is not UTF-8: rename or remove the file"):
-        await port.archives.of(replace(task_spec("x"), plugin_path=[str(plugins)]))
+        await port.archives.of(replace(task_spec("x"), plugin_path=[str(oddly_named)]))
 
 
 async def test_a_connection_for_a_download_ends_with_anything_that_is_sent_after_the_request(port: Port) -> None:
