@@ -66,3 +66,19 @@ def test_a_slot_that_was_given_up_and_is_wanted_again_is_another_attempt(tmp_pat
     """On a cluster the worker refuses an attempt that it has seen."""
     command = [sys.executable, "-c", ATTEMPTS, json.dumps(asdict(driver_settings(tmp_path)))]
     subprocess.run(command, check=True, start_new_session=True, timeout=120)
+
+
+AT_A_LIMIT = """
+import json, resource, sys
+from runtime.engine.driver.driver import Driver
+from runtime.engine.protocol.settings import DriverSettings
+driver = Driver(DriverSettings.from_json(json.loads(sys.argv[1])))
+resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
+driver.leave()
+"""
+
+
+def test_a_driver_ends_at_the_limit_of_file_descriptors(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", AT_A_LIMIT, json.dumps(asdict(driver_settings(tmp_path)))]
+    ended = subprocess.run(command, start_new_session=True, timeout=60, check=False)
+    assert ended.returncode == -signal.SIGKILL
