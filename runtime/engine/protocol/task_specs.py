@@ -17,7 +17,9 @@ Key = tuple[TaskId, int]
 
 def spec_from_json(data: dict[str, Any]) -> TaskSpec:
     """The specification in the JSON object `data`."""
-    converters = {name: ConverterSpec(**data[name]) for name in _CONVERTERS}
+    converters = {
+        name: ConverterSpec(**data[name]) for name in ("key_converter", "value_converter", "header_converter")
+    }
     offsets = [SourceOffset(**offset) for offset in data["offsets"]]
     groups = [TopicGroup(**group) for group in data["topic_groups"]]
     environment = Environment.from_json(data["environment"])
