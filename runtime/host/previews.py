@@ -14,8 +14,6 @@ from runtime.host.child import Child, ChildDiedError, Event
 from runtime.host.settings import HostSettings
 from runtime.logs.formats import Scrub
 
-_log = logging.getLogger(__name__)
-
 MAX_PREVIEWS = 2
 """How many previews may run at once; further previews wait."""
 

@@ -12,6 +12,7 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, BinaryIO
 
 from runtime.api.errors import ConfigError, ConnectError, DataError, UnsupportedOffsetsError
@@ -22,6 +23,7 @@ from runtime.java.errors import CallTimeoutError, HostLostError
 from runtime.logs import context
 from runtime.pipeline.task.failure import message_of, trace_of
 from runtime.system import frames
+from runtime.system.threads import run_apart
 
 _STOP_TIMEOUT = 2.0
 """Seconds that connectors have to stop when the host ends."""
@@ -129,7 +131,7 @@ def main() -> None:
     calls = HostCalls(HostSettings.from_json(next(messages)), replies.send)
     for request in messages:
         call = calls.prepare(request["call"], request["args"])
-        threading.Thread(target=serve, args=(call, replies, request["id"]), daemon=True).start()
+        run_apart(partial(serve, call, replies, request["id"]), request["call"])
     last = threading.Thread(target=calls.stop_all, daemon=True)
     last.start()
     last.join(_STOP_TIMEOUT)

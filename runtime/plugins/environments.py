@@ -108,4 +108,4 @@ def _digest_of_wheels(wheel_files: list[Path]) -> str:
 
 
 def _digest(parts: list[str]) -> str:
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+    return hashlib.sha256("\n".join(parts).encode(errors="surrogateescape")).hexdigest()[:12]

@@ -8,13 +8,13 @@ crashes on a damaged one: after a failed start the next driver starts without th
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from pathlib import Path
 
 from runtime.engine.driver.class_path import spark_jars
 from runtime.engine.driver.jvm import SLOTS_JAVA_OPTIONS, find_java
 from runtime.system.cache import cache_folder
+from runtime.system.process_folder import work_folder
 
 MAX_ARCHIVES = 3  # archives of 70 MB each: one per installation of Spark in use
 QUIET = ("-Xshare:auto", "-Xlog:disable", "-Xlog:all=error:stderr")
@@ -44,9 +44,10 @@ def record_options(path: Path) -> tuple[str, ...]:
 def keep(recorded: Path, target: Path) -> None:
     """Move a new archive to its place atomically, and delete the oldest ones of Spark."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = target.with_suffix(f".{os.getpid()}")
-    shutil.move(recorded, fresh)
-    fresh.replace(target)
+    with work_folder(target.parent) as work:  # on a full disk, or if this process is killed, no part remains
+        fresh = work / target.name
+        shutil.move(recorded, fresh)
+        fresh.replace(target)
     newest_first = sorted(target.parent.glob("spark-*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)
     for old in newest_first[MAX_ARCHIVES:]:
         old.unlink(missing_ok=True)

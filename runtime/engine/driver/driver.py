@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 import traceback
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,7 @@ class Driver:
         self._wanted = set(settings.slots)
         self._executors = executor_sizes(settings.executors)
         self._kept: set[int] = set()  # slots with a thread
+        self._attempts: Counter[int] = Counter()  # jobs of each slot so far, each counted by its thread
         self._guard = Guard(settings.folder)
 
     def run(self) -> None:
@@ -192,12 +194,13 @@ class Driver:
             return slot in self._wanted
 
     def _keep_slot(self, context: Any, slot: int) -> None:
-        """Run the slot's Spark job, and restart it when it ends: immediately, or after a pause if it keeps ending."""
-        attempt = quick_ends = 0
+        """Run the slot's Spark job, and restart it when it ends: immediately, or after a pause if it keeps ending. The
+        worker accepts each attempt once, also of a slot that was given up and is wanted again."""
+        quick_ends = 0
         while self._is_wanted(slot):
-            attempt += 1
+            self._attempts[slot] += 1
             started = time.monotonic()
-            reason = self._run_job(context, slot, attempt)
+            reason = self._run_job(context, slot, self._attempts[slot])
             quick_ends = quick_ends + 1 if time.monotonic() - started < SHORT_LIFE else 0
             pause = 0.0 if quick_ends < 2 else min(0.25 * 2**quick_ends, MAX_PAUSE)
             if reason:

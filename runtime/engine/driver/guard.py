@@ -51,10 +51,11 @@ class Guard:
         end(over)
 
     def end_all(self) -> None:
-        """Kill every slot, because the driver exits."""
-        for _, pid, _ in granted(self._folder):
-            if is_below(pid, os.getpid()):
-                _send(pid, signal.SIGKILL)
+        """Kill every slot, because the driver exits. Slots that cannot be found end when they lose it."""
+        with contextlib.suppress(OSError):
+            for _, pid, _ in granted(self._folder):
+                if is_below(pid, os.getpid()):
+                    _send(pid, signal.SIGKILL)
 
 
 def end(slots: Sequence[tuple[int, Path]]) -> None:

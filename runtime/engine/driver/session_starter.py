@@ -88,7 +88,7 @@ class SessionStarter:
             try:
                 code, has_served = self._run_one(self._start_limit * 2 ** min(failures, _MAX_DOUBLINGS))
                 reason = f"The Spark session of connectors could not be started (exit code {code})"
-            except OSError as error:  # no folder, or no process
+            except (OSError, RuntimeError) as error:  # no folder, no process, or no thread
                 code, has_served = 1, False
                 reason = f"The Spark session of connectors could not be started ({error})"
             failures = 0 if has_served else failures + 1

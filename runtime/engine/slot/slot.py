@@ -23,7 +23,7 @@ from runtime.engine.slot.channel_host import ChannelHost, SlotLogHandler
 from runtime.engine.slot.java_tasks import JavaTasks
 from runtime.engine.slot.outbox import Outbox, alive_message
 from runtime.engine.slot.polled_reports import ErrorReports, MeterReports
-from runtime.engine.slot.task_thread import Runner, RunnerFactory, TaskThread, run_apart
+from runtime.engine.slot.task_thread import Runner, RunnerFactory, TaskThread
 from runtime.engine.slot.watchdog import Watchdog, stack_of
 from runtime.kafka.clients import open_clients
 from runtime.model.rate_limit import RateLimit
@@ -35,6 +35,7 @@ from runtime.plugins.activation import enter
 from runtime.system.allowed_folders import limit_files
 from runtime.system.cgroup import end_first
 from runtime.system.processes import end_with_parent
+from runtime.system.threads import run_apart
 
 CONNECT_TIMEOUT = 5.0
 NO_THREAD = (

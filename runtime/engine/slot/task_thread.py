@@ -16,6 +16,7 @@ from runtime.pipeline.task.control import PluginCall
 from runtime.pipeline.task.error_counts import Counts
 from runtime.pipeline.task.log import task_log
 from runtime.pipeline.task.meter import Meter
+from runtime.system.threads import run_apart
 
 
 class Runner(Protocol):
@@ -49,15 +50,6 @@ class Runner(Protocol):
 
 
 RunnerFactory = Callable[[TaskSpec, SlotHost], Runner]
-
-
-def run_apart(work: Callable[[], None], name: str) -> None:
-    """Run this in a thread of its own, so that the caller does not wait. At the system's limit of threads the caller
-    does it itself: a task that is stopped then releases threads, and the other tasks continue."""
-    try:
-        threading.Thread(target=work, name=name, daemon=True).start()
-    except RuntimeError:
-        work()
 
 
 class TaskThread:

@@ -64,7 +64,7 @@ class WorkerArchives:
         draft = self._folder / "draft.zip"
         with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as content:
             for file in _files(path):
-                info = zipfile.ZipInfo(file.relative_to(path.parent).as_posix(), _EPOCH)
+                info = zipfile.ZipInfo(_name(file, path.parent), _EPOCH)
                 info.external_attr, info.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
                 with file.open("rb") as source, content.open(info, "w", force_zip64=True) as target:
                     while data := source.read(1 << 20):
@@ -73,6 +73,15 @@ class WorkerArchives:
             digest = hashlib.file_digest(written, "sha256").hexdigest()
         draft.rename(self._folder / f"{digest}.zip")
         return digest
+
+
+def _name(file: Path, folder: Path) -> str:
+    name = file.relative_to(folder).as_posix()
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise OSError(f"the name of {str(file)!a} is not UTF-8: rename or remove the file") from None
+    return name
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -124,6 +124,12 @@ class DriverKeeper:
         settings = self._driver_settings(record=False)
         self.folder = settings.folder
         child = self._child = DriverProcess(settings, self._report, self._print)
+        try:
+            await self._run_child(child)
+        finally:
+            await child.remove_folder()
+
+    async def _run_child(self, child: DriverProcess) -> None:
         await child.start()
         child.request_slots(self._slots, self._executors)  # those of its settings may be old by now
         starting = asyncio.create_task(self._limit_start(child))
@@ -132,7 +138,7 @@ class DriverKeeper:
         finally:
             starting.cancel()
             self._stale_archive = not self._ready.is_set()
-            self._ended()
+            self._ended()  # at once: the deaths of its slots count against no task (DRIVER_GRACE)
 
     async def _limit_start(self, child: DriverProcess) -> None:
         """Kill a driver that does not start Spark. The next one has more time, since this machine may be too busy in
@@ -205,8 +211,11 @@ class DriverKeeper:
         try:
             settings = self._driver_settings(record=True)
             recording = self._recording = DriverProcess(settings, lambda report: None, lambda line: None)
-            await recording.start()
-            await recording.run()
+            try:
+                await recording.start()
+                await recording.run()
+            finally:
+                await recording.remove_folder()
         except OSError as error:
             _log.warning("The archive with which Spark starts faster cannot be recorded: %s", error)
 

@@ -57,7 +57,7 @@ class DriverProcess:
             self.leave()
 
     async def run(self) -> None:
-        """Returns when the process has ended, by itself or because of leave(). No process and no file remains."""
+        """Returns when the process has ended, by itself or because of leave(). No process remains."""
         process = self._process
         assert process and process.stdout and process.stderr
         pumps = [
@@ -69,7 +69,10 @@ class DriverProcess:
         _, late = await asyncio.wait(pumps, timeout=1)
         for pump in late:
             pump.cancel()
-        await asyncio.to_thread(shutil.rmtree, self._settings.folder, ignore_errors=True)  # may have many files
+
+    async def remove_folder(self) -> None:
+        """Remove the folder of a process that has ended, or was not started. It may have many files."""
+        await asyncio.to_thread(shutil.rmtree, self._settings.folder, ignore_errors=True)
 
     def request_slots(
         self, slots: Sequence[int], executors: Mapping[int, ExecutorSize], restart: Sequence[int] = ()

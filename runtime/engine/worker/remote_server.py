@@ -270,7 +270,7 @@ class RemoteServer:
                     writer.write(data)
                     await writer.drain()
         writer.write_eof() if writer.can_write_eof() else None
-        await reader.read()  # the slot closes the connection
+        await reader.read(1)  # the slot closes the connection
 
     async def _relay(self, attempt: Attempt, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Connect a task with the driver's Spark session."""

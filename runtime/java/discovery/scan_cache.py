@@ -55,7 +55,7 @@ class ScanCache:
             self.store(location, class_path, [change(plugin) for plugin in plugins])
 
     def _file(self, location: Path) -> Path:
-        return self._folder / f"{hashlib.sha256(str(location).encode()).hexdigest()[:24]}.json"
+        return self._folder / f"{hashlib.sha256(os.fsencode(location)).hexdigest()[:24]}.json"
 
 
 def state_of(class_path: Sequence[Path]) -> list[Any]:

@@ -53,6 +53,7 @@ class OddConnector(SourceConnector):
             case "hog":
                 while True: pass
             case "log": logging.getLogger("odd").info("%d lines", "no")
+            case "threads": threading.stack_size(1 << 46)  # bytes, for which no machine has room
             case "lie": next(o for o in gc.get_objects() if type(o).__name__ == "Replies").send({"result": 1})
             case "print": print("hello from", method); os.write(1, b"and from the descriptor\\n"); sys.stdin.read()
             case "wrong": return "wrong"
@@ -196,6 +197,13 @@ async def test_a_process_that_sends_an_invalid_message_is_replaced(start: Start)
     with pytest.raises(HostError, match="it sent an invalid message"):
         await host.start_connector("odd", odd(start="lie"))
     assert (await host.resolve("Odd")).type == "source"
+
+
+async def test_at_the_limit_of_threads_the_process_keeps_its_connectors(start: Start) -> None:
+    host, heard = await start()
+    await host.start_connector("odd", odd(start="threads"))
+    assert len(await host.task_configs("odd", 1)) == 1
+    assert not heard.lost
 
 
 async def test_a_line_with_other_arguments_than_its_format_is_not_an_error(

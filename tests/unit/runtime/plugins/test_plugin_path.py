@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,16 @@ def listed(folder: Path, cache: Path) -> list[tuple[str, str, list[str]]]:
 def only(folder: Path, cache: Path) -> Plugin:
     (plugin,) = scan([str(folder)], cache).plugins
     return plugin
+
+
+def test_names_of_files_need_not_be_text(folder: Path, cache: Path) -> None:
+    """As those that a system with another encoding has written."""
+    (folder / "hr_package").mkdir()
+    (folder / "hr_package" / "__init__.py").write_text(CONNECTOR.format(name="BillsSource"))
+    for name in (b"hr_package/caf\xe9.txt", b"caf\xe9.py"):
+        Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).touch()
+    Path(os.fsdecode(os.fsencode(folder) + b"/caf\xe9")).mkdir()
+    assert listed(folder, cache) == [("hr_package.BillsSource", "7.1", ["source"])]
 
 
 def test_python_plugins_of_a_folder(folder: Path, caplog: pytest.LogCaptureFixture) -> None:

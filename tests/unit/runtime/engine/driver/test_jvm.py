@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import resource
 import shlex
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -141,6 +143,24 @@ def test_few_archives_are_kept(tmp_path: Path, present: int) -> None:
     keep(tmp_path / "recorded", folder / "spark-new.jsa")
     assert (folder / "spark-new.jsa").read_text() == "new" and (folder / "broker-1.jsa").exists()
     assert len(list(folder.glob("spark-*"))) == min(present + 1, MAX_ARCHIVES)
+
+
+def test_an_archive_that_cannot_be_copied_leaves_no_part(tmp_path: Path) -> None:
+    """As on a full disk: an archive has 70 MB."""
+    elsewhere, folder = Path("/dev/shm"), tmp_path / "cds"
+    if not elsewhere.is_dir() or elsewhere.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no other file system")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with tempfile.NamedTemporaryFile(dir=elsewhere) as recorded:
+        recorded.write(b"new" * 1000)
+        recorded.flush()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+        try:
+            with pytest.raises(OSError, match="File too large"):
+                keep(Path(recorded.name), folder / "spark-new.jsa")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not list(folder.iterdir())
 
 
 def test_the_temporary_folder_may_have_blanks_in_its_name(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 import time
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from runtime.connectors.spark import session_client
 from runtime.connectors.spark.session_client import SessionClient, SparkRequestError
 from runtime.engine.driver.session_starter import SessionStarter, listen
+from runtime.system import frames
 from tests.support.engine.driver_settings import driver_settings
 from tests.support.waiting import is_over
 
@@ -63,3 +66,21 @@ def test_a_process_that_cannot_be_run_fails_the_requests_and_is_tried_again(
         assert len(log) >= 3, "requests wait for three starts"
         assert not is_over(started, 60), "the process is not started again"
     client.close()
+
+
+def test_at_the_limit_of_threads_requests_fail_and_the_process_is_tried_again(tmp_path: Path) -> None:
+    path, log = tmp_path / "spark1.sock", list[str]()
+    conf = {"spark.driver.memory": "1"}  # bytes, with which no JVM starts
+    listener = listen(path, tmp_path / "spark.sock")
+    SessionStarter(driver_settings(tmp_path), conf, listener, lambda level, text: log.append(text), pause=0.01).start()
+    usual = threading.stack_size(1 << 46)  # bytes, for which no machine has room
+    try:
+        with socket.socket(socket.AF_UNIX) as connection, connection.makefile("rb") as responses:
+            connection.settimeout(60)
+            connection.connect(str(path))
+            connection.sendall(frames.encode({"op": "check"}))
+            response = frames.read(responses)
+    finally:
+        threading.stack_size(usual)
+    assert response is not None and "(can't start new thread): see the worker's log" in response[0]["error"]
+    assert len(log) >= 3

@@ -25,6 +25,10 @@ def ignore(*_: object) -> None:
     return
 
 
+def driver_folders(folder: Path) -> list[Path]:
+    return list(folder.glob("driver-*"))
+
+
 @pytest.fixture(autouse=True)
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A JVM that does not start."""
@@ -75,6 +79,35 @@ async def test_slots_that_are_requested_while_a_driver_starts_reach_it(
     await until(lambda: received.exists() and '"slots": [0, 5]' in received.read_text())
     keeper.close()
     await running
+
+
+async def test_the_end_of_a_driver_is_reported_before_its_files_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Removing many files takes long, and the deaths of its slots must not seem to be others."""
+    monkeypatch.setattr(driver_process, "module_command", lambda module: ["true"])
+    had_files = []
+
+    def ended() -> None:
+        had_files.append(Path(keeper.folder).exists())
+        keeper.close()
+
+    keeper = DriverKeeper(EngineSettings(slots=1), str(tmp_path), ended, ignore, ignore)
+    await keeper.run()
+    assert had_files == [True]
+    assert not driver_folders(tmp_path)
+
+
+async def test_a_driver_that_cannot_be_started_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(driver_process, "module_command", lambda module: [str(tmp_path / "missing")])
+    keeper = DriverKeeper(EngineSettings(slots=1), str(tmp_path), ignore, ignore, ignore)
+    running = asyncio.create_task(keeper.run())
+    await until(lambda: "could not be started" in caplog.text)
+    keeper.close()
+    await running
+    assert not driver_folders(tmp_path)
 
 
 async def test_an_archive_that_cannot_be_recorded_changes_nothing(

@@ -222,6 +222,32 @@ async def test_a_changed_plugin_is_another_archive(port: Port, tmp_path: Path) -
     assert archives.file("../secret") is None
 
 
+@pytest.fixture
+def oddly_named(tmp_path: Path) -> Path:
+    """A folder with a file whose name is not UTF-8."""
+    folder = tmp_path / "plugins"
+    folder.mkdir()
+    Path(os.fsdecode(os.fsencode(folder) + b"/\xe9.txt")).touch()
+    return folder
+
+
+async def test_a_plugin_that_cannot_be_archived_fails_with_the_remedy(port: Port, oddly_named: Path) -> None:
+    """With an error that fails the task, which would otherwise wait for its archives forever."""
+    with pytest.raises(OSError, match=r"udce9\.txt' is not UTF-8: rename or remove the file"):
+        await port.archives.of(replace(task_spec("x"), plugin_path=[str(oddly_named)]))
+
+
+async def test_a_connection_for_a_download_ends_with_anything_that_is_sent_after_the_request(port: Port) -> None:
+    """The worker does not keep it."""
+    await port.slot()
+    connection = await asyncio.to_thread(port.caller().connect, "archive")
+    connection.sendall(encode({"op": "fetch", "digest": "0"}))
+    assert await read(connection) == {}
+    connection.settimeout(30)
+    connection.sendall(b"more")
+    assert await read(connection) is None
+
+
 async def test_old_archives_are_removed_unless_a_task_may_need_them(tmp_path: Path) -> None:
     in_use: list[str] = []
     archives = WorkerArchives(tmp_path / "archives", lambda: in_use)
