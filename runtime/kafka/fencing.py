@@ -21,6 +21,7 @@ FENCE_TIMEOUT = 15.0
 """Seconds for all attempts; aborting an open transaction takes milliseconds."""
 
 _RETRY_DELAY = 0.05  # seconds between two attempts
+_ATTEMPT = 1.0  # seconds that an attempt needs; with less, it would end with another error than the last one
 _TRANSACTION_TIMEOUT = 10_000  # milliseconds; brokers also use it to replicate the new epoch
 _PIPELINED = 1_000  # requests that may be in flight on a connection
 
@@ -48,7 +49,7 @@ def _fence(settings: Mapping[str, Any], wanted: list[str], timeout: float) -> No
         wanted = list(failed)
         if not wanted:
             return
-        if time.monotonic() + _RETRY_DELAY >= deadline:
+        if time.monotonic() + _RETRY_DELAY + _ATTEMPT >= deadline:
             if (refusal := refusal_of(settings)) is not None:
                 raise KafkaProblem(f"Kafka refuses the client that fences producers: {refusal}")
             names = ", ".join(wanted)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +20,7 @@ from runtime.system.loop_turns import LoopTurns
 _log = logging.getLogger(__name__)
 
 Partition = dict[str, Any] | None
+_Age = tuple[int, int]
 Offset = dict[str, Any] | None
 
 
@@ -25,6 +28,10 @@ Offset = dict[str, Any] | None
 # the last record of its key in another Kafka partition, where the key was before partitions were added: an offset that
 # was reset would return.
 _KEPT_RESET = b"null"
+
+_FORGOTTEN = 24 * 3600.0
+"""Seconds for which a reset is kept in memory, as Kafka keeps a tombstone by default. Until then older records of the
+key may arrive again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +41,11 @@ class _Stored:
     raw_key: bytes
     partition: Partition
     offset: Offset  # None: reset
-    age: tuple[int, int]  # timestamp and offset, since spellings of a partition may be in different Kafka partitions
+    age: _Age  # timestamp and offset, since spellings of a partition may be in different Kafka partitions
     kafka_partition: int
     moved: bool = False  # an older record of the key is in another Kafka partition
 
-    def precedes(self, age: tuple[int, int], kafka_partition: int) -> bool:
+    def precedes(self, age: _Age, kafka_partition: int) -> bool:
         """Whether a record of the key is not older: keys move when partitions are added to the topic."""
         return self.age[1] <= age[1] if kafka_partition == self.kafka_partition else self.age[0] <= age[0]
 
@@ -49,9 +56,10 @@ class OffsetStore:
     The keys of a partition may be spelled differently, since the order of JSON keys differs between writers; the latest
     record counts."""
 
-    def __init__(self, logs: LogOpener, spec: TopicSpec) -> None:
-        self._log = logs.open(spec, self.apply)
+    def __init__(self, logs: LogOpener, spec: TopicSpec, clock: Callable[[], float] = time.monotonic) -> None:
+        self._log, self._clock = logs.open(spec, self.apply), clock
         self._stored: dict[str, dict[str, list[_Stored]]] = {}  # connector, partition (canonical), its spellings
+        self._resets: deque[tuple[float, str, str, _Age]] = deque()  # when read, connector, partition, age
 
     async def read_to_end(self, name: str | None = None, within: float | None = None) -> None:
         """Apply all offsets committed so far by any worker, also those behind open transactions. Waits for open
@@ -134,6 +142,18 @@ class OffsetStore:
                 self._take(record)
             except MalformedRecord as e:
                 log_skipped(_log, self._log.spec.topic, record, e)
+        self._forget_resets()
+
+    def _forget_resets(self) -> None:
+        """A source whose partitions end, such as files, would need more and more memory for them."""
+        while self._resets and self._resets[0][0] <= self._clock() - _FORGOTTEN:
+            _, name, text, age = self._resets.popleft()
+            spellings = self._spellings(name, text)
+            is_last = bool(spellings) and _latest(spellings).age == age
+            if is_last and all(s.offset is None and not s.moved for s in spellings):
+                del self._stored[name][text]
+                if not self._stored[name]:
+                    del self._stored[name]
 
     def _take(self, record: LogRecord) -> None:
         key = json_value(record.key)
@@ -143,7 +163,10 @@ class OffsetStore:
         if partition is not None and not isinstance(partition, dict):
             raise MalformedRecord("the partition is not a JSON object")
         raw_key, offset, age = record.key or b"", json_object(record.value), (record.timestamp, record.offset)
-        spellings = self._stored.setdefault(name, {}).setdefault(canonical(partition), [])
+        text = canonical(partition)
+        spellings = self._stored.setdefault(name, {}).setdefault(text, [])
+        if offset is None:
+            self._resets.append((self._clock(), name, text, age))
         index = next((i for i, stored in enumerate(spellings) if stored.raw_key == raw_key), None)
         if index is None:
             spellings.append(_Stored(raw_key, partition, offset, age, record.partition))

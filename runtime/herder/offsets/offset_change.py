@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 RETRY_DELAY, MAX_RETRY_DELAY = 2.0, 30.0
 """Seconds before an unfinished change is retried: the first delay, and the longest; each retry doubles it."""
 
-_DEPOSED = "this worker is not known to lead its group; the change of the offsets of connector {name} is finished later"
+_DEPOSED = "this worker is not known to lead its group"
 
 _TOO_LATE = (
     "%s: a change of offsets (%s) is not carried out: it reached the journal after the connector was started or changed"
@@ -73,9 +73,10 @@ class OffsetChanges:
         try:
             await self._begin(intent)
             await self._take_steps(intent)
-        except BrokerUnavailable:
+        except BrokerUnavailable as e:
             self.finish_later()
-            raise
+            name = intent.connector
+            raise BrokerUnavailable(f"{e}; the change of the offsets of connector {name} is finished later") from None
 
     @asynccontextmanager
     async def halted(self, intent: PlannedChange) -> AsyncIterator[None]:
@@ -206,7 +207,7 @@ class OffsetChanges:
             except BrokerUnavailable:
                 raise
             except Conflict:  # this worker does not lead any more: the next leader carries out the planned change
-                raise BrokerUnavailable(_DEPOSED.format(name=intent.connector)) from None
+                raise BrokerUnavailable(_DEPOSED) from None
             except KafkaProblem as e:
                 await self._check_in_charge(intent)  # another worker may have finished the change: its tasks run
                 await self._roll_back(intent)
@@ -220,7 +221,7 @@ class OffsetChanges:
         fences requests to consumer groups, nor any write of workers without transactions."""
         await self._journal.read_to_end()
         if not self._leads() or not self._is_pending(intent):
-            raise BrokerUnavailable(_DEPOSED.format(name=intent.connector))
+            raise BrokerUnavailable(_DEPOSED)
 
     async def _end(self, intent: PlannedChange) -> None:
         if intent.action is OffsetAction.HALT:

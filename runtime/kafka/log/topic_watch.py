@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any
 
 from runtime.kafka.denials import denial
@@ -16,6 +17,7 @@ CHECK_INTERVAL = 2.0
 
 _RECHECK_DELAY = 0.5  # seconds until the next request after a topic was missing
 _TIMEOUT = 10.0
+_REFRESH_TIMEOUT = 2.0
 
 
 class TopicWatch:
@@ -32,6 +34,7 @@ class TopicWatch:
         self._missing: set[str] = set()  # in the last response
         self._pending: dict[str, Future[Any]] = {}
         self._next = 0.0
+        self._is_refreshing = False
         self.lost = self.lost_topic = ""  # the reason why a topic was lost, and its name; permanent
         self.denied = ""  # the missing right, until it is granted
         self.partitions: dict[str, int] = {}  # the number of partitions of each topic
@@ -49,6 +52,8 @@ class TopicWatch:
             self.denied = ""
             for topic, future in requests.items():
                 self._process(topic, future)
+        if self._is_refreshing:
+            self._refresh()
         if not self._pending and not self.lost and self._clock() >= self._next:
             self._next = self._clock() + self._every
             self._pending = self._request()
@@ -85,6 +90,17 @@ class TopicWatch:
             self._next = self._clock() + _RECHECK_DELAY
         elif name == "TOPIC_AUTHORIZATION_FAILED":
             self.denied = denial(self._settings, "DESCRIBE", f"topic {topic}")
+        else:
+            self._is_refreshing = True
+
+    def _refresh(self) -> None:
+        """The client sends the request to the broker that it takes for the controller, also after that broker has died,
+        until it learns of another one. Blocks for a moment."""
+        from confluent_kafka import KafkaException
+
+        self._is_refreshing = False
+        with suppress(KafkaException):
+            self._admin.list_topics(next(iter(self._specs)), timeout=_REFRESH_TIMEOUT)
 
 
 def _degraded(partitions: Sequence[Any]) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 from confluent_kafka import KafkaException, Producer
+from kafka import errors
 
+from runtime.kafka import fencing
 from runtime.kafka.errors import BrokerUnavailable
 from runtime.kafka.fencing import fence
 from tests.support.broker import KafkaBroker, unique
@@ -49,3 +52,17 @@ async def test_a_broker_that_cannot_be_reached() -> None:
     with pytest.raises(BrokerUnavailable, match="transactional id one, two within 1 seconds"):
         await fence({"bootstrap.servers": "127.0.0.1:1"}, ["one", "two"], within=1)
     await fence({"bootstrap.servers": "127.0.0.1:1"}, [])
+
+
+async def test_no_attempt_is_too_short_to_fail_for_its_own_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that has half a second cannot connect to brokers of which one is dead."""
+    seconds = []
+
+    def attempt(settings: Any, wanted: list[str], timeout: float) -> dict[str, Exception]:
+        seconds.append(timeout)
+        return dict.fromkeys(wanted, errors.ConcurrentTransactionsError())
+
+    monkeypatch.setattr(fencing, "_attempt", attempt)
+    with pytest.raises(BrokerUnavailable, match="ConcurrentTransactions"):
+        await fence({"bootstrap.servers": "127.0.0.1:1"}, ["t"], within=1.3)
+    assert len(seconds) > 1 and min(seconds) >= 1

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from runtime.kafka.formats import canonical
 from runtime.kafka.log.log import LogRecord
 from runtime.storage.offsets import OffsetStore
 from tests.support.broker import KafkaBroker, unique
+from tests.support.clock import Clock
 from tests.support.herder.memory_logs import TestLogs, topic
 from tests.support.kafka import transactions
 from tests.support.kafka.stores import MakeStores, Stores
@@ -163,6 +165,21 @@ def test_a_key_that_moved_to_another_kafka_partition_has_its_later_offset(later_
         store.apply([record])
     (stored,) = store.offsets("own")
     assert stored.offset == {"position": 20}
+
+
+def test_resets_are_forgotten_after_a_day_unless_an_older_record_of_the_key_could_return() -> None:
+    clock = Clock()
+    store = OffsetStore(TestLogs(), topic("offsets"), clock)
+    reset, again, moved = (b'["own",{"n":%d}]' % n for n in range(3))
+    store.apply([LogRecord(moved, b"{}", 1, 0, 500)])
+    store.apply([LogRecord(key, None, 0, offset, 1000) for offset, key in enumerate((reset, again, moved))])
+    clock.now = 23 * 3600
+    store.apply([LogRecord(again, b"{}", 0, 3, 2000), LogRecord(again, None, 0, 4, 2001)])
+    assert len(store.known("own")) == 3
+    clock.now = 25 * 3600
+    store.apply([LogRecord(OTHER_KEY, b"{}", 0, 5, 3000)])
+    assert store.known("own") == {canonical({"n": 1}), canonical({"n": 2})}
+    assert store.offsets("own") == [] and len(store.offsets("other")) == 1
 
 
 async def test_the_reset_of_a_key_that_moved_is_kept_by_compaction(broker: KafkaBroker, stores: MakeStores) -> None:

@@ -141,7 +141,7 @@ async def test_requests_are_refused_at_once_while_an_interrupted_change_is_being
 
 async def test_an_intent_whose_write_was_not_confirmed_blocks_later_requests_until_it_is_finished(rig: Rig) -> None:
     rig.journal_log.away = True
-    with pytest.raises(BrokerUnavailable):
+    with pytest.raises(BrokerUnavailable, match=r"no answer; the change of .* connector a is finished later"):
         await rig.patch("a", 100)
     with pytest.raises(Conflict):
         await rig.patch("a", 200)

@@ -17,10 +17,16 @@ AWAY = KafkaException(KafkaError(KafkaError._TIMED_OUT))
 
 
 def lost_after(*answers: Any) -> tuple[str, str]:
-    """The watch's report after these answers; a string is a topic id."""
+    """The watch's report after these answers; a string is a topic id. After a request without an answer the client has
+    to learn which brokers are alive."""
     left, now = list(answers), 0.0
 
     class Admin:
+        refreshed = 0
+
+        def list_topics(self, topic: str, timeout: float) -> None:
+            self.refreshed += 1
+
         def describe_topics(self, topics: Any, request_timeout: float) -> dict[str, Future[Any]]:
             future: Future[Any] = Future()
             answer = left.pop(0)
@@ -30,12 +36,14 @@ def lost_after(*answers: Any) -> tuple[str, str]:
                 future.set_exception(answer)
             return {"t": future}
 
-    watch = TopicWatch(Admin(), {"sasl.username": "me"}, [TopicSpec("t", 1, 1, "config.storage")], lambda: now)
+    admin = Admin()
+    watch = TopicWatch(admin, {"sasl.username": "me"}, [TopicSpec("t", 1, 1, "config.storage")], lambda: now)
     while left:
         now += 10
         watch.check()
     now = 0.0
     watch.check()
+    assert admin.refreshed == answers.count(AWAY)
     return watch.lost, watch.denied
 
 
