@@ -6,6 +6,7 @@ import datetime as dt
 import gc
 import logging
 import os
+import resource
 import signal
 import threading
 import time
@@ -32,6 +33,7 @@ from runtime.api.errors import ConfigError, ConnectError, RetriableError
 from runtime.api.task import RecordMetadata
 from runtime.converters.json.json import JsonConverter
 from runtime.java.errors import HostLostError, HostStartError
+from runtime.java.host.deadline import limited
 from runtime.java.host.host import JavaClass
 from runtime.java.host.process import JvmEnd
 from runtime.java.plugins.connector import JavaSourceConnector
@@ -369,6 +371,17 @@ def test_a_plugin_that_exits_costs_the_jvm_only() -> None:
         again = JavaSinkTask(host, probe("ProbeSink"))
         assert host.pid not in (None, first)
         again.stop()
+
+
+def test_a_jvm_that_cannot_open_files_ends_instead_of_leaving_new_plugins_without_an_answer() -> None:
+    predicate = JavaClass(f"{_KAFKA}transforms.predicates.RecordIsTombstone")
+    with own_host() as host:
+        host.start()
+        assert host.pid is not None
+        resource.prlimit(host.pid, resource.RLIMIT_NOFILE, (3, 3))
+        with limited(60), pytest.raises(HostLostError, match="Too many open files"):
+            host.create("predicate", predicate, "test")
+        host.create("predicate", predicate, "test").close()
 
 
 def test_a_jvm_ends_with_its_lease_also_after_it_was_stopped(tmp_path: Path) -> None:
