@@ -7,6 +7,7 @@ import gc
 import logging
 import os
 import resource
+import shutil
 import signal
 import threading
 import time
@@ -44,7 +45,7 @@ from runtime.java.plugins.steps import JavaPredicate, JavaTransformation
 from runtime.model.states import State
 from runtime.pipeline.task.failure import trace_of
 from tests.support.broker import KafkaBroker
-from tests.support.java.host import FILE, own_host, probe, settings, shared_host, sink_record
+from tests.support.java.host import FILE, own_host, probe, probes, settings, shared_host, sink_record
 from tests.support.kafka.topics import count
 from tests.support.processes import freeze
 from tests.support.tasks.pipeline import file_sink, file_source, group_offsets, source_offsets
@@ -337,6 +338,35 @@ def test_reports_and_live_offsets_of_a_source_task() -> None:
     quiet = JavaSourceTask(shared_host(), probe("QuietSource"))
     assert not isinstance(quiet, ReportingJavaSourceTask)
     quiet.stop()
+
+
+def test_reports_of_a_source_task_that_returns_the_same_list_again() -> None:
+    task = JavaSourceTask(shared_host(), probe("ReusingSource"))
+    task.context = TaskSourceContext(StoredOffsets())
+    task.start({})
+    first, second = list(task.poll() or []), list(task.poll() or [])
+    assert [record.value for record in (*first, *second)] == ["3.0[]", "3.1[]", "3.2[]", "2.0[]", "2.1[]"]
+    for record in first:
+        task.commit_record(record, RecordMetadata("t", 0, 1, 1000))
+    (last,) = task.poll() or []
+    assert last.value == "1.0[3.0[], 3.1[], 3.2[]]"
+    task.stop()
+
+
+def test_a_class_whose_optional_libraries_are_missing_can_be_used(tmp_path: Path) -> None:
+    folder = shutil.copytree(probes(), tmp_path / "plugin")
+    (folder / "probe" / "OptionalLibrary.class").unlink()
+
+    def optional(name: str) -> JavaClass:
+        return JavaClass(f"probe.{name}", str(folder), [f"{folder}/"])
+
+    task = JavaSourceTask(shared_host(), optional("OptionalSource"))
+    assert isinstance(task, ReportingJavaSourceTask)
+    task.stop()
+    converter = JavaConverter(shared_host(), optional("OptionalConverter"))
+    converter.configure({}, False)
+    assert converter.from_connect("t", STRING_SCHEMA, "a") == b"a"
+    converter.close()
 
 
 def test_transactions_that_a_source_task_requests() -> None:
