@@ -369,6 +369,17 @@ def test_a_class_whose_optional_libraries_are_missing_can_be_used(tmp_path: Path
     converter.close()
 
 
+def test_each_location_has_its_own_jdbc_drivers(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        folder = shutil.copytree(probes(), tmp_path / name)
+        services = folder / "META-INF" / "services"
+        services.mkdir(parents=True)
+        (services / "java.sql.Driver").write_text("probe.ProbeDriver\n")
+        step = JavaTransformation(shared_host(), JavaClass("probe.JdbcStep", str(folder), [f"{folder}/"]))
+        step.configure({"url": f"jdbc:{folder}/"})
+        step.plugin.close()
+
+
 def test_transactions_that_a_source_task_requests() -> None:
     class Transactions:
         def __init__(self) -> None:

@@ -194,6 +194,45 @@ public class ReusingSource extends SourceTask {
     public void commitRecord(SourceRecord record, RecordMetadata metadata) { reported.add(record.value()); }
 }
 """,
+    "probe/ProbeDriver.java": """
+package probe;
+
+import java.sql.*;
+import java.util.*;
+
+/** A JDBC driver that serves the location of its class. */
+public class ProbeDriver implements Driver {
+    static {
+        try {
+            DriverManager.registerDriver(new ProbeDriver());
+        } catch (SQLException error) { throw new RuntimeException(error); }
+    }
+    private static String own() {
+        return "jdbc:" + ProbeDriver.class.getProtectionDomain().getCodeSource().getLocation().getPath();
+    }
+    public boolean acceptsURL(String url) { return url.equals(own()); }
+    public Connection connect(String url, Properties settings) { return null; }
+    public DriverPropertyInfo[] getPropertyInfo(String url, Properties settings) { return null; }
+    public int getMajorVersion() { return 1; }
+    public int getMinorVersion() { return 0; }
+    public boolean jdbcCompliant() { return false; }
+    public java.util.logging.Logger getParentLogger() { return null; }
+}
+""",
+    "probe/JdbcStep.java": """
+package probe;
+
+import java.util.*;
+
+/** Needs a JDBC driver for the URL in its settings. */
+public class JdbcStep extends ProbeStep {
+    public void configure(Map config) {
+        try {
+            java.sql.DriverManager.getDriver((String) config.get("url"));
+        } catch (java.sql.SQLException error) { throw new RuntimeException(error); }
+    }
+}
+""",
     "probe/OptionalLibrary.java": "package probe;\n\npublic class OptionalLibrary { }\n",
     "probe/OptionalSource.java": """
 package probe;

@@ -120,6 +120,7 @@ final class Link implements Runnable {
         }
         loader = Loaders.of((String) call.get(3), (List) call.get(4));
         thread.setContextClassLoader(loader);
+        Loaders.registerDrivers(loader);
         Object plugin = Loaders.create(loader, (String) call.get(5));
         Target made = Targets.of(kind, plugin, id, control);
         List facts = new ArrayList();
