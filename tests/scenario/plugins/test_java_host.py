@@ -213,6 +213,16 @@ def test_values_and_headers_with_a_schema_are_the_same_behind_java(schema: Schem
     step.close()
 
 
+def test_a_default_that_is_no_date_in_python_does_not_affect_other_schemas() -> None:
+    converter = JavaConverter(shared_host(), JavaClass(f"{_KAFKA}json.JsonConverter"))
+    converter.configure({}, False)
+    name = '"type": "int32", "name": "org.apache.kafka.connect.data.Date", "version": 1'
+    schema, value = converter.to_connect("t", b'{"schema": {%s, "default": 86399999}, "payload": 1}' % name.encode())
+    assert (schema, value) == (DATE_SCHEMA, dt.date(1970, 1, 2))
+    assert converter.to_connect("t", b'{"schema": {"type": "string"}, "payload": "a"}')[1] == "a"
+    converter.close()
+
+
 def test_a_float_without_a_schema_has_the_digits_of_javas_text() -> None:
     step = JavaTransformation(shared_host(), JavaClass(f"{_KAFKA}transforms.Cast$Value"))
     step.configure({"spec": "a:float32"})
