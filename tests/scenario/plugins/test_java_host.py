@@ -30,7 +30,7 @@ from runtime.api.data.schema import (
     Type,
     struct_schema,
 )
-from runtime.api.errors import ConfigError, ConnectError, RetriableError
+from runtime.api.errors import ConfigError, ConnectError, DataError, RetriableError
 from runtime.api.task import RecordMetadata
 from runtime.converters.json.json import JsonConverter
 from runtime.java.errors import HostLostError, HostStartError
@@ -210,6 +210,15 @@ def test_values_and_headers_with_a_schema_are_the_same_behind_java(schema: Schem
         assert kept is not None
         assert (kept.value_schema, kept.value) == (schema, value)
         assert kept.headers == [("h", schema, value)]
+    step.close()
+
+
+def test_a_schema_that_java_refuses_is_an_error_of_its_record() -> None:
+    step = JavaTransformation(shared_host(), JavaClass(f"{_KAFKA}transforms.DropHeaders"))
+    step.configure({"headers": "none"})
+    plain = struct_schema({"a": Schema(Type.ARRAY, values=INT32_SCHEMA)})
+    with pytest.raises(DataError, match="null used for required"):
+        step.apply(SourceRecord({}, {}, "t", {"a": [1]}, plain.replace(default={"a": [None]})))
     step.close()
 
 
