@@ -32,8 +32,8 @@ class OffsetAndMetadata(int):
 
 
 class RecordMetadata(NamedTuple):
-    """Where Kafka has stored a record (Java: RecordMetadata). `timestamp` is in milliseconds since 1970; the sizes of
-    key and value are bytes, -1 for null."""
+    """Where Kafka has stored a record (Java: RecordMetadata). `offset` is -1 if the producer has `acks=0`, `timestamp`
+    in milliseconds since 1970; the sizes of key and value are bytes, -1 for null."""
 
     topic: str
     partition: int

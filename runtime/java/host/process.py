@@ -28,7 +28,7 @@ _LINE = 1000  # characters; a longer line of the output becomes several
 _SOCKET = "link"
 _BACKLOG = 128
 _LEASE_PASSED = 70  # exit code; see Lease.java
-_OUT_OF_MEMORY = "OutOfMemoryError"
+_OUT_OF_MEMORY, _NO_THREAD = "OutOfMemoryError", "unable to create native thread"  # Java has one error for both
 _COLLECTOR = re.compile(r"-XX:\+Use\w*GC")  # the JVM accepts only one
 _READ_TIMEOUT = 0.5  # seconds for the last lines of the output
 _FIRST_HEAP, _YOUNG = 24, 12  # MB, unless the heap is smaller: the initial heap, and its part for new objects
@@ -134,7 +134,7 @@ class HostProcess:
         code = self._process.poll() if self._process is not None else None
         last = "; ".join(self._output)
         reason = f"The task host JVM has ended{_meaning(code)}" + (f": {last}" if last else "")
-        if _OUT_OF_MEMORY in last:
+        if _OUT_OF_MEMORY in last and _NO_THREAD not in last:
             reason += ". Raise headrace.java.heap.mb, or use fewer or smaller tasks"
         killed = code is None or code in (-signal.SIGKILL, -signal.SIGTERM, _LEASE_PASSED)
         return JvmEnd(reason, at_fault=not killed)

@@ -13,6 +13,7 @@ from runtime.api.data.columns import Column, ConstantColumn, StructColumn, Value
 from runtime.api.data.java_text import single_value
 from runtime.api.data.logical import DATE, TIME, date_of, datetime_of, decimal_of, time_of
 from runtime.api.data.schema import Field, Schema, Type
+from runtime.api.errors import DataError
 from runtime.java.wire import tags
 
 _INT = struct.Struct("<i")
@@ -49,7 +50,10 @@ class SchemaReader:
         fields = tuple(_field(frame.string(), self[frame.i32()]) for _ in range(frame.i32()))
         parameters = tuple(frame.value().items())
         plain = Schema(kind, optional, None, name, version, doc, keys, values, fields, parameters)
-        default = frame.value(plain)
+        try:
+            default = frame.value(plain)
+        except DataError:  # beyond Python's years; the numbers of later schemas depend on this one
+            default = None
         return plain if default is None else plain.replace(default=default)
 
 

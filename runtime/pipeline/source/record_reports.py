@@ -141,4 +141,5 @@ class _RecordDeliveryAlone(DeliveryAlone):
 
 def _metadata(message: Any) -> RecordMetadata:
     key, value = (-1 if data is None else len(data) for data in (message.key(), message.value()))
-    return RecordMetadata(message.topic(), message.partition(), message.offset(), message.timestamp()[1], key, value)
+    offset = -1 if message.offset() is None else message.offset()
+    return RecordMetadata(message.topic(), message.partition(), offset, message.timestamp()[1], key, value)

@@ -6,6 +6,8 @@ import datetime as dt
 import gc
 import logging
 import os
+import resource
+import shutil
 import signal
 import threading
 import time
@@ -28,10 +30,11 @@ from runtime.api.data.schema import (
     Type,
     struct_schema,
 )
-from runtime.api.errors import ConfigError, ConnectError, RetriableError
+from runtime.api.errors import ConfigError, ConnectError, DataError, RetriableError
 from runtime.api.task import RecordMetadata
 from runtime.converters.json.json import JsonConverter
 from runtime.java.errors import HostLostError, HostStartError
+from runtime.java.host.deadline import limited
 from runtime.java.host.host import JavaClass
 from runtime.java.host.process import JvmEnd
 from runtime.java.plugins.connector import JavaSourceConnector
@@ -42,7 +45,7 @@ from runtime.java.plugins.steps import JavaPredicate, JavaTransformation
 from runtime.model.states import State
 from runtime.pipeline.task.failure import trace_of
 from tests.support.broker import KafkaBroker
-from tests.support.java.host import FILE, own_host, probe, settings, shared_host, sink_record
+from tests.support.java.host import FILE, own_host, probe, probes, settings, shared_host, sink_record
 from tests.support.kafka.topics import count
 from tests.support.processes import freeze
 from tests.support.tasks.pipeline import file_sink, file_source, group_offsets, source_offsets
@@ -210,6 +213,25 @@ def test_values_and_headers_with_a_schema_are_the_same_behind_java(schema: Schem
     step.close()
 
 
+def test_a_schema_that_java_refuses_is_an_error_of_its_record() -> None:
+    step = JavaTransformation(shared_host(), JavaClass(f"{_KAFKA}transforms.DropHeaders"))
+    step.configure({"headers": "none"})
+    plain = struct_schema({"a": Schema(Type.ARRAY, values=INT32_SCHEMA)})
+    with pytest.raises(DataError, match="null used for required"):
+        step.apply(SourceRecord({}, {}, "t", {"a": [1]}, plain.replace(default={"a": [None]})))
+    step.close()
+
+
+def test_a_default_that_is_no_date_in_python_does_not_affect_other_schemas() -> None:
+    converter = JavaConverter(shared_host(), JavaClass(f"{_KAFKA}json.JsonConverter"))
+    converter.configure({}, False)
+    name = '"type": "int32", "name": "org.apache.kafka.connect.data.Date", "version": 1'
+    schema, value = converter.to_connect("t", b'{"schema": {%s, "default": 86399999}, "payload": 1}' % name.encode())
+    assert (schema, value) == (DATE_SCHEMA, dt.date(1970, 1, 2))
+    assert converter.to_connect("t", b'{"schema": {"type": "string"}, "payload": "a"}')[1] == "a"
+    converter.close()
+
+
 def test_a_float_without_a_schema_has_the_digits_of_javas_text() -> None:
     step = JavaTransformation(shared_host(), JavaClass(f"{_KAFKA}transforms.Cast$Value"))
     step.configure({"spec": "a:float32"})
@@ -337,6 +359,46 @@ def test_reports_and_live_offsets_of_a_source_task() -> None:
     quiet.stop()
 
 
+def test_reports_of_a_source_task_that_returns_the_same_list_again() -> None:
+    task = JavaSourceTask(shared_host(), probe("ReusingSource"))
+    task.context = TaskSourceContext(StoredOffsets())
+    task.start({})
+    first, second = list(task.poll() or []), list(task.poll() or [])
+    assert [record.value for record in (*first, *second)] == ["3.0[]", "3.1[]", "3.2[]", "2.0[]", "2.1[]"]
+    for record in first:
+        task.commit_record(record, RecordMetadata("t", 0, 1, 1000))
+    (last,) = task.poll() or []
+    assert last.value == "1.0[3.0[], 3.1[], 3.2[]]"
+    task.stop()
+
+
+def test_a_class_whose_optional_libraries_are_missing_can_be_used(tmp_path: Path) -> None:
+    folder = shutil.copytree(probes(), tmp_path / "plugin")
+    (folder / "probe" / "OptionalLibrary.class").unlink()
+
+    def optional(name: str) -> JavaClass:
+        return JavaClass(f"probe.{name}", str(folder), [f"{folder}/"])
+
+    task = JavaSourceTask(shared_host(), optional("OptionalSource"))
+    assert isinstance(task, ReportingJavaSourceTask)
+    task.stop()
+    converter = JavaConverter(shared_host(), optional("OptionalConverter"))
+    converter.configure({}, False)
+    assert converter.from_connect("t", STRING_SCHEMA, "a") == b"a"
+    converter.close()
+
+
+def test_each_location_has_its_own_jdbc_drivers(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        folder = shutil.copytree(probes(), tmp_path / name)
+        services = folder / "META-INF" / "services"
+        services.mkdir(parents=True)
+        (services / "java.sql.Driver").write_text("probe.ProbeDriver\n")
+        step = JavaTransformation(shared_host(), JavaClass("probe.JdbcStep", str(folder), [f"{folder}/"]))
+        step.configure({"url": f"jdbc:{folder}/"})
+        step.plugin.close()
+
+
 def test_transactions_that_a_source_task_requests() -> None:
     class Transactions:
         def __init__(self) -> None:
@@ -369,6 +431,17 @@ def test_a_plugin_that_exits_costs_the_jvm_only() -> None:
         again = JavaSinkTask(host, probe("ProbeSink"))
         assert host.pid not in (None, first)
         again.stop()
+
+
+def test_a_jvm_that_cannot_open_files_ends_instead_of_leaving_new_plugins_without_an_answer() -> None:
+    predicate = JavaClass(f"{_KAFKA}transforms.predicates.RecordIsTombstone")
+    with own_host() as host:
+        host.start()
+        assert host.pid is not None
+        resource.prlimit(host.pid, resource.RLIMIT_NOFILE, (3, 3))
+        with limited(60), pytest.raises(HostLostError, match="Too many open files"):
+            host.create("predicate", predicate, "test")
+        host.create("predicate", predicate, "test").close()
 
 
 def test_a_jvm_ends_with_its_lease_also_after_it_was_stopped(tmp_path: Path) -> None:

@@ -170,6 +170,86 @@ public class ProbeStep implements Transformation, ConfigDef.Validator, ConfigDef
     }
 }
 """,
+    "probe/ReusingSource.java": """
+package probe;
+
+import java.util.*;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.connect.source.*;
+
+/** Returns the same list from each poll(), with one record less than before. */
+public class ReusingSource extends SourceTask {
+    private final List polled = new ArrayList(Collections.nCopies(4, null));
+    private final List reported = new ArrayList();
+    public String version() { return "1"; }
+    public void start(Map config) { }
+    public void stop() { }
+    public List poll() {
+        polled.remove(0);
+        for (int i = 0; i < polled.size(); i++) {
+            polled.set(i, new SourceRecord(null, null, "t", null, polled.size() + "." + i + reported));
+        }
+        return polled;
+    }
+    public void commitRecord(SourceRecord record, RecordMetadata metadata) { reported.add(record.value()); }
+}
+""",
+    "probe/ProbeDriver.java": """
+package probe;
+
+import java.sql.*;
+import java.util.*;
+
+/** A JDBC driver that serves the location of its class. */
+public class ProbeDriver implements Driver {
+    static {
+        try {
+            DriverManager.registerDriver(new ProbeDriver());
+        } catch (SQLException error) { throw new RuntimeException(error); }
+    }
+    private static String own() {
+        return "jdbc:" + ProbeDriver.class.getProtectionDomain().getCodeSource().getLocation().getPath();
+    }
+    public boolean acceptsURL(String url) { return url.equals(own()); }
+    public Connection connect(String url, Properties settings) { return null; }
+    public DriverPropertyInfo[] getPropertyInfo(String url, Properties settings) { return null; }
+    public int getMajorVersion() { return 1; }
+    public int getMinorVersion() { return 0; }
+    public boolean jdbcCompliant() { return false; }
+    public java.util.logging.Logger getParentLogger() { return null; }
+}
+""",
+    "probe/JdbcStep.java": """
+package probe;
+
+import java.util.*;
+
+/** Needs a JDBC driver for the URL in its settings. */
+public class JdbcStep extends ProbeStep {
+    public void configure(Map config) {
+        try {
+            java.sql.DriverManager.getDriver((String) config.get("url"));
+        } catch (java.sql.SQLException error) { throw new RuntimeException(error); }
+    }
+}
+""",
+    "probe/OptionalLibrary.java": "package probe;\n\npublic class OptionalLibrary { }\n",
+    "probe/OptionalSource.java": """
+package probe;
+
+/** Has a method with a class that need not be there. */
+public class OptionalSource extends ProbeSource {
+    public void use(OptionalLibrary library) { }
+}
+""",
+    "probe/OptionalConverter.java": """
+package probe;
+
+/** Has a method with a class that need not be there. */
+public class OptionalConverter extends org.apache.kafka.connect.storage.StringConverter {
+    public void use(OptionalLibrary library) { }
+}
+""",
     "probe/QuietSource.java": """
 package probe;
 

@@ -33,7 +33,12 @@ final class ConverterTarget extends ConfiguredTarget {
         if (!(converter instanceof Converter)) {
             return false;
         }
-        Method[] methods = converter.getClass().getMethods();
+        Method[] methods;
+        try {
+            methods = converter.getClass().getMethods();
+        } catch (LinkageError missing) { // a class in the signature of a method
+            return true;
+        }
         for (int i = 0; i < methods.length; i++) {
             Class[] parameters = methods[i].getParameterTypes();
             String name = methods[i].getName();

@@ -59,13 +59,13 @@ final class Link implements Runnable {
     }
 
     private void answer(Input in) throws IOException {
-        reader.begin(in);
-        schemas.read(in, reader);
-        List call = (List) reader.value();
         schemaWriter.begin();
         body.begin();
         int start = body.position();
         try {
+            reader.begin(in);
+            schemas.read(in, reader);
+            List call = (List) reader.value();
             Reply reply = execute((String) call.get(0), call);
             body.u8(0);
             writer.value(reply.value);
@@ -120,6 +120,7 @@ final class Link implements Runnable {
         }
         loader = Loaders.of((String) call.get(3), (List) call.get(4));
         thread.setContextClassLoader(loader);
+        Loaders.registerDrivers(loader);
         Object plugin = Loaders.create(loader, (String) call.get(5));
         Target made = Targets.of(kind, plugin, id, control);
         List facts = new ArrayList();

@@ -6,8 +6,12 @@ import java.lang.reflect.InvocationTargetException;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.ServiceLoader;
+import java.util.Set;
 import org.apache.kafka.connect.runtime.isolation.DelegatingClassLoader;
 import org.apache.kafka.connect.runtime.isolation.PluginClassLoader;
 import org.apache.kafka.connect.runtime.isolation.PluginUtils;
@@ -19,6 +23,7 @@ import org.apache.kafka.connect.runtime.isolation.PluginUtils;
 final class Loaders extends DelegatingClassLoader {
     private static final Loaders PARENT = new Loaders(Loaders.class.getClassLoader());
     private static final Map LOADERS = new HashMap();
+    private static final Set SEARCHED = new HashSet(); // loaders whose drivers have been registered
     private static volatile Map names = new HashMap(); // names and aliases of plugins to [class, location]
     private static volatile Map jars = new HashMap(); // by location
 
@@ -52,6 +57,24 @@ final class Loaders extends DelegatingClassLoader {
                 LOADERS.put(location, loader);
             }
             return loader;
+        }
+    }
+
+    /**
+     * Registers the JDBC drivers of a location, as Connect does: java.sql.DriverManager itself looks for drivers only
+     * once, in the location that uses it first.
+     */
+    static synchronized void registerDrivers(ClassLoader loader) {
+        if (loader == PARENT || !SEARCHED.add(loader)) {
+            return;
+        }
+        try {
+            Iterator drivers = ServiceLoader.load(java.sql.Driver.class, loader).iterator();
+            while (drivers.hasNext()) {
+                drivers.next(); // registers itself
+            }
+        } catch (Throwable incomplete) {
+            Log.emit("DEBUG", "headrace.Loaders", "Not all JDBC drivers could be registered", incomplete);
         }
     }
 

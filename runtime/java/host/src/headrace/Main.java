@@ -20,9 +20,14 @@ public final class Main {
         Control control = new Control(server.accept());
         Control.instance = control;
         control.start();
-        while (true) {
-            SocketChannel channel = server.accept();
-            new Link(channel, control).start();
+        try {
+            while (true) {
+                SocketChannel channel = server.accept();
+                new Link(channel, control).start();
+            }
+        } catch (Throwable limit) { // of threads or open files: later plugins would wait for an answer without end
+            System.err.println("No more plugins can be created: " + limit);
+            Runtime.getRuntime().halt(1);
         }
     }
 }

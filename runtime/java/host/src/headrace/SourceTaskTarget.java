@@ -68,7 +68,7 @@ final class SourceTaskTarget extends StartedTarget implements SourceTaskContext,
         }
         batches++;
         if (reported) {
-            unreported.put(Long.valueOf(batches), records);
+            unreported.put(Long.valueOf(batches), new ArrayList(records)); // the task may use its list again
             left.put(Long.valueOf(batches), Integer.valueOf(records.size()));
         }
         return new Records(takeRequests(records), records);

@@ -106,6 +106,18 @@ def test_each_record_is_committed_with_its_place_in_kafka(
     assert tracked.calls.index(("commit",)) >= 50, "records are committed before their offsets"
 
 
+def test_records_whose_producer_awaits_no_acknowledgement_have_no_offset(
+    broker: KafkaBroker, topic: str, tracked: Any
+) -> None:
+    tracked.values = [b"a"]
+    spec = _spec(broker, topic, "at least once")
+    task = RunningTask(replace(spec, producer={**spec.producer, "acks": "0", "enable.idempotence": "false"}))
+    wait_until(lambda: _records(tracked))
+    task.stop()
+    ((_, _, metadata),) = _records(tracked)
+    assert (metadata.topic, metadata.partition, metadata.offset) == (topic, 0, -1)
+
+
 @pytest.mark.parametrize("delivery", ["at least once", "exactly once"])
 def test_records_that_are_not_sent_have_no_place(broker: KafkaBroker, topic: str, tracked: Any, delivery: str) -> None:
     """The second record is dropped by a transformation, the third cannot be converted."""
