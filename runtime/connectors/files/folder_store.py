@@ -75,6 +75,7 @@ class FolderStore:
         self._attempt, self._writes = uuid4().hex[:12], count()
         self._allowed = allowed_folders()
         self.on_disk = location.kind == "local"
+        self._mount = _mount_point(Path(self._root)) if self.on_disk else Path("/")
         self.longest_name = 255 if self.on_disk else None
         """The most bytes of the name of a file or folder; None if only the path is limited."""
         self.appears_whole = location.kind in ("s3", "gcs")
@@ -213,6 +214,8 @@ class FolderStore:
                 os.rename(name, name, src_dir_fd=before, dst_dir_fd=after)
 
     def _write_disk(self, path: str, fill: Callable[[BinaryIO], None], check: Callable[[], None]) -> int:
+        if not self._mount.is_mount():  # the folder would be created on the disk below
+            raise OSError(f"{self._mount} is not mounted any more")
         target = Path(self._full(path))
         temporary = f".{target.name}.{self._attempt}-{next(self._writes)}{TEMPORARY_SUFFIX}"
         with self._folder(target.parent, create=True) as folder:
@@ -290,6 +293,11 @@ def _secrets(options: Mapping[str, Any]) -> Iterator[str]:
             yield from (str(inner) for inner in json.loads(value).values() if isinstance(inner, str) and inner)
         elif any(part in name for part in _SECRETS):
             yield str(value)
+
+
+def _mount_point(folder: Path) -> Path:
+    real = folder.resolve()
+    return next(place for place in (real, *real.parents) if place.is_mount())
 
 
 def _unlink(name: str, folder: int) -> None:

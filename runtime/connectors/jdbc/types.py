@@ -53,8 +53,9 @@ TIMESTAMPS = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_TZ})
 
 @dataclass(frozen=True, slots=True)
 class DatabaseType:
-    """The type of a column. `precision` and `scale` are those of decimals, None if the column does not limit them;
-    `element` is the type of an array's elements."""
+    """The type of a column. `precision` and `scale` are those of decimals, None if the column does not limit them; the
+    `precision` of timestamps is the number of digits of their fractions of seconds, None if unknown. `element` is the
+    type of an array's elements."""
 
     kind: Kind
     precision: int | None = None

@@ -106,8 +106,7 @@ class MySqlCatalog(Catalog):
         return [table for table in tables if table.schema is None]
 
     def now(self, connection: Connection) -> dt.datetime:
-        """A whole second: columns without fractions have the same timestamp until the second ends."""
-        now = connection.exec_driver_sql("SELECT SYSDATE()").scalar()
+        now = connection.exec_driver_sql("SELECT SYSDATE(6)").scalar()
         assert isinstance(now, dt.datetime)
         return now.replace(tzinfo=dt.UTC)
 

@@ -65,6 +65,9 @@ _KINDS = {
 }
 
 
+_MOST_DIGITS = 6  # of fractions of seconds, the default
+
+
 class PostgresCatalog(Catalog):
     """Knows arrays, domains, enums and the precision of numerics; types without a counterpart are read as text."""
 
@@ -133,6 +136,8 @@ class PostgresCatalog(Catalog):
             return DatabaseType(Kind.ARRAY, element=self._type(element, modifier))
         if name == "numeric":
             return _numeric(modifier)
+        if name in ("timestamp", "timestamptz"):
+            return DatabaseType(_KINDS[name], _MOST_DIGITS if modifier < 0 else modifier)
         return DatabaseType(_KINDS.get(name, Kind.OTHER))
 
 

@@ -140,11 +140,19 @@ class TableReader:
         """Up to where there are rows now; None if there are none after the position."""
         if self._selection.mode.timestamp:
             delay = max(self._settings.delay, REGISTRATION if fenced else 0.0)
-            return Bound(self._catalog.now(connection) - dt.timedelta(seconds=delay))
+            return Bound(self._floored(self._catalog.now(connection) - dt.timedelta(seconds=delay)))
         if not fenced:
             return Bound()
         highest = connection.scalar(self._selection.highest(self._position))
         return None if highest is None else Bound(None, highest)
+
+    def _floored(self, moment: dt.datetime) -> dt.datetime:
+        """The moment with the precision of the timestamps, in whole seconds if that is unknown: rows that are written
+        within the same second, or fraction of it, have the same timestamp."""
+        types = {info.name: info.type for info in self._infos or ()}
+        digits = [types[name].precision or 0 for name in self._selection.timestamps if name in types]
+        unit = 10 ** (6 - min(digits, default=0))  # microseconds
+        return moment.replace(microsecond=moment.microsecond // unit * unit)
 
     def _describe(self, connection: Connection) -> None:
         """Reads the columns again, which may have changed since the last statement."""

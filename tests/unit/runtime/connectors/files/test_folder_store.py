@@ -74,6 +74,23 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["a.txt"]
 
 
+@pytest.mark.parametrize("folder", ["", "warehouse"])
+def test_nothing_is_written_below_a_disk_that_is_not_mounted_any_more(tmp_path: Path, folder: str) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    (tmp_path / "link").symlink_to(disk)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", disk], capture_output=True).returncode:
+        pytest.skip("only an administrator can mount a disk")
+    try:
+        store = FolderStore(_location(str(tmp_path / "link" / folder)))
+        assert store.write("a/b.txt", _text(b"text")) == 4
+    finally:
+        subprocess.run(["umount", disk], check=True)
+    with pytest.raises(FileError, match=rf"Cannot write a/c.txt in .*: {disk} is not mounted any more"):
+        store.write("a/c.txt", _text(b"text"))
+    assert list(disk.iterdir()) == []
+
+
 def test_other_file_systems_are_those_of_fsspec() -> None:
     store = FolderStore(_location("memory://bucket/test-folder"))
     store.write("a/b.txt", _text(b"text"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from itertools import count
 from typing import Any
 
 import pytest
@@ -111,6 +112,31 @@ def test_delay_and_initial_timestamp(database: TestDatabase) -> None:
     assert _ids(read_once({**database.config, **TIMES, "timestamp.delay.interval.ms": "600000"})) == [1]
     assert _ids(read_once({**database.config, **TIMES, "timestamp.initial": "1704200000000"})) == [2]
     assert _ids(read_once({**database.config, **TIMES, "timestamp.initial": "-1"})) == []
+
+
+@pytest.mark.parametrize("mode", [TIMES, BOTH], ids=["timestamp", "both"])
+def test_rows_that_are_written_later_in_the_same_second_are_read(database: TestDatabase, mode: dict[str, str]) -> None:
+    """Their timestamps, which have no fractions, are those of rows that may have been read before."""
+    digits = "(0)" if database.kind == "postgresql" else ""
+    now = "utc_timestamp()" if database.kind == "mariadb" else "CURRENT_TIMESTAMP"
+    database.query(f"CREATE TABLE orders (id INTEGER PRIMARY KEY, n INTEGER, at TIMESTAMP{digits} NOT NULL)")
+    run = SourceRun({**database.config, **mode, "poll.interval.ms": "1"})
+    written, read = dict[int, int](), dict[int, int]()
+
+    def all_read() -> bool:
+        read.update((record.value["id"], record.value["n"]) for record in run.task.poll() or ())
+        return read == written
+
+    end = dt.datetime.now(dt.UTC) + dt.timedelta(seconds=1.5)
+    for number in count(1):
+        database.query(f"INSERT INTO orders VALUES ({number}, 0, {now})")
+        database.query(f"UPDATE orders SET n = 1, at = {now} WHERE id = {number - 1}")
+        written |= {number: 0} | ({number - 1: 1} if number > 1 else {})
+        all_read()
+        if dt.datetime.now(dt.UTC) > end:
+            break
+    wait_until(all_read, 10, "the last version of each row")
+    run.stop()
 
 
 def test_a_restart_before_the_first_row_continues_at_the_time_of_the_first_start(database: TestDatabase) -> None:
