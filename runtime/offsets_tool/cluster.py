@@ -15,8 +15,10 @@ from runtime.config.providers import Providers, has_variables, providers
 from runtime.kafka.clients import kafka_python, open_clients
 from runtime.kafka.clients.kafka_python import TopicPartition
 from runtime.kafka.clients.settings import client_config
-from runtime.kafka.errors import BrokerUnavailable, KafkaProblem
+from runtime.kafka.errors import BrokerUnavailable, KafkaProblem, StorageTopicError
 from runtime.kafka.group.protocol import ProtocolError, decode_metadata
+from runtime.kafka.log import topics
+from runtime.kafka.log.topics import TopicSpec
 from runtime.offsets_tool.errors import BadInput, ToolError
 from runtime.system import process_identity
 
@@ -98,6 +100,16 @@ class OfflineCluster:
                 _read(consumer, topic, take, self.timeout)
         except KafkaException as e:
             raise ToolError(f"topic {topic} cannot be read: {e.args[0].str()}") from None
+
+    def check_offset_topic(self) -> None:
+        """Raises ToolError if the offset topic is not compacted: it is probably one of records, whose readers would get
+        the offsets."""
+        spec = TopicSpec(self.offsets, -1, -1, "offset.storage")
+        try:
+            with open_clients.admin_client(self.settings) as admin:
+                topics.check_policies(admin, self.settings, [spec])
+        except (StorageTopicError, BrokerUnavailable) as e:
+            raise ToolError(f"nothing was imported: {e}") from None
 
     def connectors(self) -> dict[str, dict[str, Any]]:
         """The configs in the config topic, with unresolved variables, by connector."""

@@ -115,6 +115,7 @@ class TopicStore:
                     into.put(name, *sink_entry(topic, number, offset))
 
     def check(self, document: Document) -> Document:
+        self._cluster.check_offset_topic()
         return {name: _sink(name, w) if self._is_sink(name, w.offsets) else w for name, w in document.items()}
 
     def write(self, planned: Sequence[ImportChange], codec: OffsetCodec) -> None:

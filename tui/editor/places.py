@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 from json.decoder import JSONDecodeError, scanstring  # type: ignore[attr-defined]  # missing in typeshed
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 Json = Any
 Path = tuple[str | int, ...]
@@ -15,7 +18,7 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 _WORD = re.compile(r"[A-Za-z_]\w*|[-+.\w]+")
 _LITERALS: dict[str, Json] = {"true": True, "false": False, "null": None}
-_DEPTH = 64
+_DEPTH, _DIGITS = 64, 400
 
 
 class TextPosition(NamedTuple):
@@ -39,23 +42,66 @@ class JsonError(ValueError):
         self.message, self.place = message, place
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True)
 class ParsedJson:
-    """A value, and the position of every nested value by its path, such as `("offsets", 0, "offset")`."""
+    """A value, and its text, in which the positions of nested values are found once one is needed."""
 
     value: Json
-    places: dict[Path, TextPosition] = field(default_factory=dict)
+    text: str
+
+    @cached_property
+    def _places(self) -> dict[Path, TextPosition]:
+        """The position of every nested value by its path, such as `("offsets", 0, "offset")`."""
+        return _Reader(self.text).positions()
 
     def place(self, path: Path) -> TextPosition:
         """The position of the value at the path, or of the nearest enclosing value."""
-        while path and path not in self.places:
+        while path and path not in self._places:
             path = path[:-1]
-        return self.places.get(path, TextPosition(1, 1))
+        return self._places.get(path, TextPosition(1, 1))
 
 
 def parse(text: str) -> ParsedJson:
     """Parses JSON. Raises JsonError; stricter than Python's json: NaN and duplicate keys are errors."""
-    return _Reader(text).document()
+    try:  # a valid text is read in C, since that of 50,000 offsets takes seconds here
+        value = json.loads(
+            text, parse_constant=_refuse, parse_float=_finite, parse_int=_integer, object_pairs_hook=_unique
+        )
+        _check_depth(value, _DEPTH)
+    except (ValueError, RecursionError):  # the reader finds the position
+        value = _Reader(text).document()
+    return ParsedJson(value, text)
+
+
+def _refuse(text: str) -> NoReturn:
+    raise ValueError(text)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if len(text) <= _DIGITS and math.isfinite(number) else _refuse(text)
+
+
+def _integer(text: str) -> int:
+    return int(text) if len(text) <= _DIGITS else _refuse(text)
+
+
+def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    members = dict(pairs)
+    return members if len(members) == len(pairs) else _refuse("duplicate key")
+
+
+def _check_depth(value: Json, levels: int) -> None:
+    nested: Iterable[Json] = ()
+    if isinstance(value, dict):
+        nested = value.values()
+    elif isinstance(value, list):
+        nested = value
+    for item in nested:
+        if levels == 0:
+            _refuse("nested too deeply")
+        if isinstance(item, dict | list):
+            _check_depth(item, levels - 1)
 
 
 def position_at(text: str, at: int) -> TextPosition:
@@ -68,14 +114,15 @@ class _Reader:
         self.text, self.at = text, 0
         self.places: dict[Path, int] = {}
 
-    def document(self) -> ParsedJson:
+    def document(self) -> Json:
         value = self.value(())
         if self.peek():
             raise self.error("unexpected text after the end of the document")
-        return ParsedJson(value, self._positions())
+        return value
 
-    def _positions(self) -> dict[Path, TextPosition]:
-        """Converts character offsets to positions, in one pass over the lines."""
+    def positions(self) -> dict[Path, TextPosition]:
+        """The position of each value; character offsets are converted in one pass over the lines."""
+        self.document()
         positions, line, start, text = {}, 1, 0, self.text
         for path, at in sorted(self.places.items(), key=lambda item: item[1]):
             while (end := text.find("\n", start, at)) >= 0:
@@ -164,7 +211,7 @@ class _Reader:
         word = _WORD.match(self.text, self.at)
         if match is None or (word is not None and word.end() > match.end()):
             raise self.error(f"{word[0] if word else self.text[self.at]!r} is not a number")
-        if len(match[0]) > 400:
+        if len(match[0]) > _DIGITS:
             raise self.error("this number is too long")
         self.at = match.end()
         if not match[1] and not match[2]:

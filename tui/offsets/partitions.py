@@ -10,6 +10,8 @@ from tui.formatting import editable
 from tui.model import Certainty, Connector, Offset, Verdict
 
 Json = Any
+# json.dumps() would create an encoder for each of thousands of offsets
+_IN_ORDER, _SORTED = json.JSONEncoder(ensure_ascii=False), json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 MAX_DIGITS = 100  # of a number as text: Python converts at most 4,300
 
 
@@ -19,12 +21,12 @@ def key(partition: Json) -> str:
         number = partition["kafka_partition"]
         is_text = isinstance(number, str) and number.isascii() and number.isdecimal()
         return f"kafka {partition['kafka_topic']} {(number.lstrip('0') or '0') if is_text else number}"
-    return json.dumps(partition, sort_keys=True, ensure_ascii=False)
+    return _SORTED.encode(partition)
 
 
 def compact(value: Json) -> str:
     """One line of JSON, with a space after commas and colons for readability."""
-    return editable(json.dumps(value, ensure_ascii=False))
+    return editable(_IN_ORDER.encode(value))
 
 
 def shown(partition: Json) -> str:

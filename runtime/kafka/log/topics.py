@@ -43,7 +43,7 @@ def ensure_topics(
         if spec.single and existing[spec.topic] != 1:
             raise StorageTopicError(several_partitions(spec, existing[spec.topic]))
     if present:
-        _check_policies(admin, settings, present)
+        check_policies(admin, settings, present)
     if refused := [spec for spec in missing if not spec.created]:
         raise StorageTopicError(_to_create_by_hand(refused))
     if missing:
@@ -141,7 +141,8 @@ def unsuitable_policy(spec: TopicSpec, policy: str) -> str:
     )
 
 
-def _check_policies(admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec]) -> None:
+def check_policies(admin: Any, settings: Mapping[str, Any], specs: Sequence[TopicSpec]) -> None:
+    """StorageTopicError if a topic is not compacted, BrokerUnavailable if that cannot be read."""
     from confluent_kafka import KafkaError, KafkaException
 
     for spec, future in request_settings(admin, specs):

@@ -279,6 +279,22 @@ def test_offset_converters_of_the_properties_are_honoured(file: Tool) -> None:
     assert file.run("--export")[0] == 2
 
 
+def test_no_offsets_are_written_to_a_topic_that_is_not_compacted(
+    cluster: Tool, broker: KafkaBroker, tmp_path: Path
+) -> None:
+    """As after a mistake in the properties: the readers of a topic of records would get them."""
+    topic = broker.create_topic()
+    with cluster.config.open("a") as config:
+        config.write(f"offset.storage.topic={topic}\n")
+    document = tmp_path / "document.json"
+    document.write_text('{"c":[{"partition":{"a":1},"offset":{"b":2}}]}')
+    for options in ((), ("--dry-run",), ("--force",)):
+        code, _, err = cluster.run("--import", str(document), *options)
+        assert code == 1
+        assert f"nothing was imported: topic {topic} (offset.storage.topic) has cleanup.policy=delete" in err
+    assert cluster.export() == {}
+
+
 def test_the_tool_refuses_while_our_worker_runs_unless_forced(worker: StartWorker) -> None:
     process = worker({"plugin.path": PLUGINS})
     connect = Connect(process)

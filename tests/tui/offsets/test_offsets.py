@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -11,8 +12,12 @@ from tests.support.console.console import Console, console
 from tests.support.servers.forwarder import Forwarder
 from tests.support.waiting import wait_until
 from tests.tui.conftest import Cluster
+from tui.offsets.changes import ChangeKind, OffsetChange
+from tui.offsets.pending_changes import ChangeStep, PendingChange
+from tui.offsets.plan import OffsetPlan
+from tui.screens.base.banner import Banner
 from tui.screens.base.dialog import Dialog
-from tui.screens.offsets.interrupted_changes import InterruptedDialog
+from tui.screens.offsets.interrupted_changes import InterruptedDialog, described
 from tui.widgets.pager import Pager
 
 
@@ -192,6 +197,7 @@ async def test_an_outage_longer_than_the_retries(cluster: Cluster, stopped_sourc
         await seen.confirm("y")
         await seen.until(lambda: seen.home.operations.log and seen.home.operations.log[-1].phase.is_bad, "failed")
         await seen.sees("cannot reach" if is_typed else "could not be resumed")
+        assert is_typed or "! unfinished" in seen.text
         cluster.wait(name, "STOPPED 0/0")
         await seen.until(lambda: seen.home.is_stale, "the list is shown as stale")
         connection.clock = time.monotonic
@@ -203,7 +209,17 @@ async def test_an_outage_longer_than_the_retries(cluster: Cluster, stopped_sourc
         await seen.press("f")
         await seen.until(lambda: not isinstance(seen.app.screen, InterruptedDialog), "the dialog to close")
         await seen.sees(f"{name}: ", "altered successfully")
+        assert not seen.home.view.offsets.query_one(Banner).display, "nothing is unfinished any more"
     cluster.wait(name, "RUNNING 1/1")
+
+
+def test_the_question_says_that_someone_resumed_the_connector() -> None:
+    change = OffsetChange(ChangeKind.ALTER, {"filename": "a"}, {"position": 2}, {"position": 1})
+    pending = PendingChange(OffsetPlan("one", (), (change,), "RUNNING"), ChangeStep.ALTERING)
+    assert "It is RUNNING now, as someone has resumed it" in described(pending, "RUNNING").plain
+    assert "resumed it" not in described(pending, "STOPPED").plain
+    stopping = described(replace(pending, step=ChangeStep.STOPPING), "RUNNING").plain
+    assert "resumed it" not in stopping, "finishing it stops the connector"
 
 
 async def test_only_working_keys_are_shown(cluster: Cluster, stopped_source: str) -> None:

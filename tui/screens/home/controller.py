@@ -40,11 +40,15 @@ class HomeController:
     def __init__(self, home: HomeBase, services: ClusterServices, prompt_closed: Callable[[], Awaitable[None]]) -> None:
         self.home, self.services, self._prompt_closed = home, services, prompt_closed
         self.runner = OperationRunner(services.connection, home.operations, self._report)
-        self.interrupted = InterruptedChanges(services, self._ask_about)
+        self.interrupted = InterruptedChanges(services, self._ask_about, self._settled)
         self.bulk_operations: list[BulkOperation] = []  # of this session
 
     async def _ask_about(self, intent: PendingChange) -> str:
-        return await self.home.app.push_screen_wait(InterruptedDialog(intent))
+        now = self.home.snapshot_of(intent.plan.name)
+        return await self.home.app.push_screen_wait(InterruptedDialog(intent, now.state if now else ""))
+
+    def _settled(self, name: str) -> None:
+        self.home.view.offsets.settled(name)
 
     def put(self, dialog: Dialog) -> Future[bool]:
         """Shows the question at once, so that keys already typed reach the question and not the list."""

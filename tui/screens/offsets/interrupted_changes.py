@@ -51,13 +51,13 @@ class InterruptedDialog(Question[str]):
         Binding("escape,ctrl+c", "choose('')", "later", key_display="esc"),
     ]
 
-    def __init__(self, intent: PendingChange) -> None:
+    def __init__(self, intent: PendingChange, state: str) -> None:
         super().__init__()
-        self.intent = intent
+        self.intent, self.state = intent, state
 
     def contents(self) -> ComposeResult:
         yield Label(Content(visible(f"a change of {self.intent.plan.name} was interrupted")), id="title")
-        yield Pager(described(self.intent))
+        yield Pager(described(self.intent, self.state))
 
     def on_mount(self) -> None:
         self.query_one(Pager).focus()
@@ -69,26 +69,35 @@ class InterruptedDialog(Question[str]):
         self.dismiss(choice)
 
 
-def described(intent: PendingChange) -> Content:
-    """Who started the change, how far it got, and the offsets concerned."""
+def described(intent: PendingChange, state: str) -> Content:
+    """Who started the change, how far it got, and the offsets concerned. `state`: of the connector now."""
     plan, ago = intent.plan, format_duration(time.time() - intent.time / 1000)
     who = f" by {intent.who}" if intent.who else ""
     why = f": {plan.why}" if plan.why else ""
+    is_resumed = intent.step is ChangeStep.ALTERING and state != "STOPPED"
+    resumed = f"It is {state} now, as someone has resumed it: the change can only be left as it is.\n\n"
     return Content.assemble(
         visible(f"{plan.action.value} of its offsets, started {ago} ago{who}{why}"),
         "\nIt was interrupted while ",
         (intent.step.value, "bold"),
         f": {PROGRESS[intent.step]}. The connector was {plan.state} before.\n\n",
+        (visible(resumed), "bold $warning") if is_resumed else "",
         wording.diff(plan.changes, 20),
         "\n\nBefore sending, checks whether anyone has changed the offsets since.",
     )
 
 
 class InterruptedChanges:
-    """Finds interrupted changes and settles each; `ask` shows the question and returns the response."""
+    """Finds interrupted changes and settles each; `ask` shows the question and returns the response, `settled` is
+    called with the connector of each change that is settled."""
 
-    def __init__(self, services: ClusterServices, ask: Callable[[PendingChange], Awaitable[str]]) -> None:
-        self._services, self._ask = services, ask
+    def __init__(
+        self,
+        services: ClusterServices,
+        ask: Callable[[PendingChange], Awaitable[str]],
+        settled: Callable[[str], None],
+    ) -> None:
+        self._services, self._ask, self._settled = services, ask, settled
 
     def pending(self) -> list[PendingChange]:
         """Unfinished changes of this cluster that were started on this machine and that no process carries out."""
@@ -160,6 +169,7 @@ class InterruptedChanges:
         except HeadraceError as error:
             services.report(error_line(error), "bad")
             return not (is_outage(error) or (isinstance(error, OffsetsNotApplied) and error.unfinished))
+        self._settled(name)
         services.report(f"{name}: {_result(done)}", "warn" if done.left_stopped else "good")
         return True
 

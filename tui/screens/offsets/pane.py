@@ -430,6 +430,11 @@ class OffsetsPane(Pane):
         self.set_banner(wording.refusal(error), "-refused")
         self.check()
 
+    def settled(self, name: str) -> None:
+        """The unfinished change was settled, so that what the page says about it is over."""
+        if name == self.name_shown:
+            self.set_banner(None)
+
     def interrupted(self, name: str) -> None:
         """The change is unfinished: the main screen asks how to proceed."""
         self.post_message(ChangeInterrupted(name))

@@ -146,7 +146,8 @@ def verdict(plan: OffsetPlan, done: OffsetsApplied) -> tuple[Content, str]:
 
 
 def refusal(error: OffsetsNotApplied) -> Content:
-    parts: list[Part] = [("✗ not applied", "bold $error"), "  the text is kept\n", (visible(error.message), "$error")]
+    head = ("! unfinished", "bold $warning") if error.unfinished else ("✗ not applied", "bold $error")
+    parts: list[Part] = [head, "  the text is kept\n", (visible(error.message), "$error")]
     if error.advice:
         parts += ["\n", visible(error.advice)]
     if error.conflicts:
