@@ -116,8 +116,12 @@ def json_text(value: Any) -> bytes:
     TypeError or ValueError if it has no JSON form."""
     try:
         return orjson.dumps(value, _json_default, orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z)
-    except TypeError:
-        return orjson.dumps(_with_text_keys(value), _json_default, orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z)
+    except TypeError as error:
+        try:
+            keyed = _with_text_keys(value)
+        except RecursionError:
+            raise error from None
+        return orjson.dumps(keyed, _json_default, orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z)
 
 
 def _with_text_keys(value: Any) -> Any:

@@ -289,6 +289,19 @@ def test_keys_of_maps_and_nested_bytes_are_texts_of_json(tmp_path: Path, file_fo
     assert (json.loads(row["m"]) if file_format == "csv" else row["m"]) == {text: "AQ=="}
 
 
+def test_a_value_that_is_nested_too_deeply_for_json_is_refused(tmp_path: Path) -> None:
+    deep: Any = 1
+    for _ in range(2000):
+        deep = [deep]
+    letters = DeadLetterList()
+    sink = SinkDriver(tmp_path, {"flush.size": "2", "format": "json"}, letters)
+    sink.put(records([{"n": 1}, {"n": deep}, {"n": 2}]))
+    sink.commit_until(3)
+    sink.stop()
+    assert files(tmp_path) == {name(0, ".json"): [{"n": 1}, {"n": 2}]}
+    assert [record.kafka_offset for record, _ in letters.reported] == [1]
+
+
 def test_csv_has_nested_values_as_json(tmp_path: Path) -> None:
     sink = SinkDriver(tmp_path, {"flush.size": "1", "format": "csv", "compression": "gzip"})
     sink.put(records([ROW], schema=LOGICAL))
