@@ -200,7 +200,7 @@ class HostCalls:
     def _class(self, plugin: Plugin) -> type[Connector]:
         return self._registry.load_class(plugin)
 
-    def _connector_plugin(self, name: str, wanted: str | None = None) -> Plugin:
+    def _connector_plugin(self, name: str, wanted: str | None) -> Plugin:
         plugin = self._registry.find(name, CONNECTORS, wanted)
         if plugin is None:
             from runtime.definitions.messages import unknown_connector

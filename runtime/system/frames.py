@@ -98,7 +98,7 @@ async def receive(stream: asyncio.StreamReader, limit: int = MAX_FRAME) -> Any:
     return (await receive_sized(stream, limit))[0]
 
 
-async def receive_sized(stream: asyncio.StreamReader, limit: int = MAX_FRAME) -> tuple[Any, int]:
+async def receive_sized(stream: asyncio.StreamReader, limit: int) -> tuple[Any, int]:
     """As receive(), with the bytes of the body. Only the worker's event loops read in this way: a message has at most
     MAX_VALUES."""
     header = await stream.readexactly(_HEADER)

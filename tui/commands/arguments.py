@@ -73,7 +73,7 @@ def optional_positional(metavar: str, help: str = "") -> Argument[str]:
     return Argument("", metavar=metavar, help=help, convert=str)
 
 
-def positionals(metavar: str, help: str = "", at_least: int = 1) -> Argument[tuple[str, ...]]:
+def positionals(metavar: str, help: str, at_least: int = 1) -> Argument[tuple[str, ...]]:
     """Positional arguments, at least `at_least` of them."""
     return Argument((), metavar=metavar, help=help, convert=filled, many=True, at_least=at_least)
 

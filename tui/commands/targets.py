@@ -38,7 +38,7 @@ def selector(patterns: Sequence[str], regex: bool) -> Callable[[str], bool]:
     return lambda name: any(pattern.matches(name) for pattern in compiled)
 
 
-async def select_names(connect: Connect, patterns: Sequence[str], regex: bool = False) -> list[str]:
+async def select_names(connect: Connect, patterns: Sequence[str], regex: bool) -> list[str]:
     """The selected connectors in the order of the patterns. Plain names are not looked up; the server responds with 404
     for an unknown one. Raises NotFound if a pattern matches nothing."""
     if not regex and not any(map(is_glob, patterns)):

@@ -63,7 +63,7 @@ def failing_partitions(
     topics: Sequence[str],
     committed: Mapping[TopicPartition, int],
     reported: Mapping[TopicPartition, int],
-    batch: int = BATCH,
+    batch: int,
 ) -> list[FailingPartition]:
     """The partitions with lag, those with a record at fault first. `committed` are the sink's offsets, `reported` the
     offsets of the last failed record by partition, `batch` the most records of a failed batch. Blocks. Raises

@@ -88,7 +88,7 @@ def check(rules: Sequence[Rule], seen: Sequence[Observation], now: float, with_u
     return Report(len(seen), tuple(worst_first))
 
 
-def unknown_text(subject: str, names: Sequence[str], error: str = "") -> str:
+def unknown_text(subject: str, names: Sequence[str], error: str) -> str:
     """Says that a subject of these connectors is unknown, because of an error or since the cluster never reports it."""
     of = names[0] if len(names) == 1 else f"{len(names)} connectors"
     return f"{subject} of {of} is unknown: {error}" if error else f"{subject} of {of} is not reported by this cluster"

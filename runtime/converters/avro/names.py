@@ -63,7 +63,7 @@ def type_name(document: Avro, space: str = "", known: Container[str] = ()) -> st
     return document if document in KINDS else referred(document, space, known)
 
 
-def branch_names(branches: list[Avro], space: str, known: Container[str], enhanced: bool = False) -> list[str]:
+def branch_names(branches: list[Avro], space: str, known: Container[str], enhanced: bool) -> list[str]:
     """The field names of a union, as in Confluent's converter: the kind, or the simple name of a defined type; the full
     name if several branches have the same simple name, or if `enhanced`, the option, is set. `known`: as for
     referred()."""

@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 class AvroSchemas:
     """Builds one Avro schema, which defines each named type once and refers to it by name afterwards."""
 
-    def __init__(self, meta: bool = True, enhanced: bool = False) -> None:
+    def __init__(self, meta: bool, enhanced: bool) -> None:
         """`meta`: add `connect.*` properties; `enhanced`: write enums as Avro enums."""
         self._meta, self._enhanced = meta, enhanced
         self._named: dict[str, Schema] = {}

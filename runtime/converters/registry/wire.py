@@ -74,11 +74,11 @@ class ConfluentWire:
         return self.read(data)
 
 
-def number_prefix(schema: SchemaId, path: Sequence[int] = ()) -> bytes:
+def number_prefix(schema: SchemaId, path: Sequence[int]) -> bytes:
     return _NUMBER + (schema.number & 0xFFFFFFFF).to_bytes(4, "big") + path_bytes(path)
 
 
-def guid_prefix(schema: SchemaId, path: Sequence[int] = ()) -> bytes:
+def guid_prefix(schema: SchemaId, path: Sequence[int]) -> bytes:
     """DataError if the registry has no GUIDs."""
     if not schema.guid:
         raise DataError(

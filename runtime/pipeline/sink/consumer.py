@@ -99,9 +99,7 @@ def make_consumer(
     return open_clients.opened(Consumer, always)
 
 
-def consumer_settings(
-    settings: Mapping[str, Any], on_commit: OnCommit, share: int, alone: bool = True
-) -> dict[str, Any]:
+def consumer_settings(settings: Mapping[str, Any], on_commit: OnCommit, share: int, alone: bool) -> dict[str, Any]:
     """Settings of a consumer without automatic commits that prefetches `share` KiB. `alone`: no other task is in its
     group."""
     always = {"enable.auto.commit": False, "enable.auto.offset.store": False, "on_commit": on_commit}

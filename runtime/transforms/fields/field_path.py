@@ -13,7 +13,7 @@ from runtime.transforms.fields.type_checks import require_map
 class FieldPath:
     """Looks up a field in values and schemas."""
 
-    def __init__(self, text: str, version: str = "V1") -> None:
+    def __init__(self, text: str, version: str) -> None:
         self.text = text
         self.steps = (text,) if version.upper() == "V1" else tuple(_steps(text))
 

@@ -27,7 +27,7 @@ class UserFunction:
     """A function that takes and returns batches. `batch`: one of BATCHES; empty: the annotation of its parameter says
     it, without one ARROW. ConfigError if there is no such function."""
 
-    def __init__(self, reference: FunctionReference, batch: str = "", label: str = "function") -> None:
+    def __init__(self, reference: FunctionReference, batch: str, label: str) -> None:
         """`label` names the transformation in messages."""
         self._call = _created(load_function(reference), reference)
         self._name = f"{label}: {reference}"

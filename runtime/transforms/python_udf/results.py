@@ -26,7 +26,7 @@ class FunctionResults:
     """The results of one function. Types of columns that the records do not have follow from the values; they become
     wider if later values need it."""
 
-    def __init__(self, by: str, returns: str = "") -> None:
+    def __init__(self, by: str, returns: str) -> None:
         """`by` names the function in messages. `returns`: the fields of its results as Spark's DDL."""
         self._by = by
         self._fixed = arrow_schema(parse_ddl(returns)) if returns else None
