@@ -33,11 +33,11 @@ class MockKafka(KafkaBroker):
         assert not self._library.rd_kafka_mock_topic_create(self._cluster, topic.encode(), partitions, 1)
         return topic
 
-    def lose_leader(self, topic: str, partition: int = 0) -> None:
-        self._set_leader(topic, partition, _NO_LEADER)
+    def lose_leader(self, topic: str) -> None:
+        self._set_leader(topic, _NO_LEADER)
 
-    def elect_leader(self, topic: str, partition: int = 0, broker: int = _LEADER) -> None:
-        self._set_leader(topic, partition, broker)
+    def elect_leader(self, topic: str, broker: int = _LEADER) -> None:
+        self._set_leader(topic, broker)
 
     def set_down(self, broker: int) -> None:
         """The broker ends its connections and accepts no others; it stays the leader of its partitions."""
@@ -50,9 +50,10 @@ class MockKafka(KafkaBroker):
             self._cluster, ctypes.c_int16(request), ctypes.c_size_t(len(codes)), errors
         )
 
-    def _set_leader(self, topic: str, partition: int, leader: int) -> None:
+    def _set_leader(self, topic: str, leader: int) -> None:
+        """Of the first partition."""
         found = self._library.rd_kafka_mock_partition_set_leader(
-            self._cluster, topic.encode(), ctypes.c_int32(partition), ctypes.c_int32(leader)
+            self._cluster, topic.encode(), ctypes.c_int32(0), ctypes.c_int32(leader)
         )
         assert not found
 

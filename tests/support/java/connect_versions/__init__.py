@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from runtime.embedded.processes.service import last_error
@@ -37,14 +36,12 @@ class EarlierWorker(WorkerProcess):
         wait_until(serves, timeout, f"{self.url}/connectors")
 
 
-def connect_worker(
-    folder: Path, bootstrap: str, version: str, overrides: Mapping[str, str] | None = None
-) -> EarlierWorker:
+def connect_worker(folder: Path, bootstrap: str, version: str) -> EarlierWorker:
     """Apache's distributed worker of this version, not started yet, with its file connectors."""
     java, port, group = find_java(), free_port(), unique(f"connect-{version}")
     coordinates = (HERE / f"{version}.txt").read_text("utf-8").split()
     class_path = sorted(jars.fetch(f"connect-{version}", coordinates, java).glob("*.jar"))
-    properties = {**worker_properties(group, port, bootstrap), **(overrides or {})}
+    properties = worker_properties(group, port, bootstrap)
     file = write_properties(folder / f"{group}.properties", properties)
     log4j = folder / "log4j.properties"
     log4j.write_text(_LOG4J)

@@ -40,10 +40,10 @@ def _enum(name: str, *symbols: str) -> Schema:
     return Schema(Type.STRING, name=name, parameters=parameters)
 
 
-def _fixed_decimal(scale: int = 2, precision: int | None = 9, size: int = 4) -> Schema:
+def _fixed_decimal(scale: int = 2, precision: int | None = 9) -> Schema:
     more = () if precision is None else (("connect.decimal.precision", str(precision)),)
     made = decimal_schema(scale)
-    return made.replace(parameters=(*made.parameters, *more, ("connect.fixed.size", str(size))))
+    return made.replace(parameters=(*made.parameters, *more, ("connect.fixed.size", "4")))
 
 
 def _round_trip(schema: Schema, value: Any, **config: str) -> dict[str, Any]:
