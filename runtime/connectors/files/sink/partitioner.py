@@ -58,7 +58,8 @@ NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _DISTINCT = (str, int, dt.date, type(None))  # values that are equal only if their folder is
-_QUARTER_HOUR = 900_000  # milliseconds; offsets of time zones are multiples of it
+_QUARTER_HOUR = 900_000  # milliseconds; offsets of time zones are multiples of it since 1972, and of a second before
+_REGULAR_OFFSETS = 63_072_000_000 + 7 * 86_400_000  # milliseconds: Liberia was the last to change, on 7 January 1972
 
 
 class Partitioner:
@@ -71,6 +72,7 @@ class Partitioner:
         self._zone = ZoneInfo(timezone)
         unit = self._pattern.unit if self._pattern is not None else 1
         self._unit = unit if timezone == "UTC" else min(unit, _QUARTER_HOUR)
+        self._early_unit = unit if timezone == "UTC" else min(unit, 1000)
         self._folders: dict[int, str] = {}
 
     @property
@@ -84,7 +86,10 @@ class Partitioner:
             return [("", range(len(chunk)))]
         columns: list[Sequence[Any]] = [field_column(chunk.values, field) for field in self._fields]
         if self._pattern is not None:
-            columns.append([(time or 0) // self._unit for time in times])
+            late, early = self._unit, self._early_unit
+            columns.append(
+                [time - time % (late if time >= _REGULAR_OFFSETS else early) for time in (time or 0 for time in times)]
+            )
         grouped: dict[tuple[Any, ...], list[int]] = defaultdict(list)
         for place, key in enumerate(zip(*map(_hashable, columns), strict=True)):
             grouped[key].append(place)
@@ -126,7 +131,7 @@ class Partitioner:
             assert self._pattern is not None
             if len(self._folders) > 10_000:
                 self._folders.clear()
-            time = _EPOCH + dt.timedelta(milliseconds=number * self._unit)
+            time = _EPOCH + dt.timedelta(milliseconds=number)
             try:
                 local = time.astimezone(self._zone).replace(tzinfo=dt.UTC)
             except OverflowError:  # its local time is before the year 1 or after 9999

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, NestedTransaction, text
 from sqlalchemy.exc import DBAPIError
@@ -25,6 +25,7 @@ from runtime.connectors.jdbc.sink_config import InsertMode, SinkSettings
 # Rows that are inserted once more would be there twice, or violate the primary key. PostgreSQL tells what became of a
 # transaction; other databases do not.
 _log = logging.getLogger(__name__)
+_CONSTRAINT = "23"  # class of SQLSTATEs: a constraint is violated, by a commit one that is deferred
 _UNKNOWN_TRANSACTION = "22023"  # SQLSTATE: a server that took over has not got it
 
 
@@ -79,6 +80,18 @@ def _place(record: SinkRecord) -> tuple[str, int | None, int]:
     return record.original_topic, record.original_kafka_partition, record.original_kafka_offset
 
 
+class DeferredViolationError(Exception):
+    """The commit of a batch has violated a deferred constraint, so that nothing of it was written."""
+
+
+class Violation(NamedTuple):
+    """A row that violates a constraint. If that is deferred, later rows of the batch may satisfy it."""
+
+    plan: Plan
+    segment: Segment
+    error: DataError
+
+
 Column = Sequence[Any]
 Failed = Callable[[SinkRecord, Exception], None]
 
@@ -93,9 +106,10 @@ class SinkWrites:
         self._database = Database(settings.connection)
         catalog = catalog_of(self._database.dialect)
         self._plans = Plans(settings, catalog, self._database.dialect, self._database.engine.dialect.driver)
-        self._rows = Rows(settings.rows, failed)
+        self._rows = Rows(settings.rows, self._fail)
         self._failures = 0
         self._doubt: CommitDoubt | None = None  # a commit that has not been answered
+        self._violating: list[Violation] | None = None  # while rows that violate deferred constraints are searched for
         try:
             self._database.connect()
         except BaseException:
@@ -131,12 +145,51 @@ class SinkWrites:
         self._database.close()
 
     def _transaction(self, records: Sequence[SinkRecord]) -> None:
+        """Writes and commits a batch, without records that violate deferred constraints."""
+        left = records
+        while True:
+            try:
+                self._write_all(left, records)
+                return
+            except DeferredViolationError as error:
+                self._lose_connection()
+                violating = self._find_violating(left)
+                if not violating:
+                    raise error.__cause__ or error from None
+                errors = {_place(violation.segment.records[0]): violation.error for violation in violating}
+                for record in left:
+                    if (fault := errors.get(_place(record))) is not None:
+                        self._failed(record, fault)
+                left = [record for record in left if _place(record) not in errors]
+
+    def _find_violating(self, records: Sequence[SinkRecord]) -> list[Violation]:
+        """The rows of a batch that violate constraints even after its other rows have been written. Writes nothing."""
+        self._violating = []
+        try:
+            connection = self._database.connection()
+            self._write_segments(connection, records)
+            before = 0
+            while (count := len(self._violating)) != before:
+                again, self._violating, before = self._violating, [], count
+                for plan, segment, _ in again:
+                    self._write(connection, plan, segment)
+            return self._violating
+        finally:
+            self._violating = None
+            self._lose_connection()
+
+    def _write_all(self, left: Sequence[SinkRecord], records: Sequence[SinkRecord]) -> None:
+        """Writes and commits the records of a batch that are left."""
         connection = self._database.connection()
         if self._doubt is not None:
             committed = self._doubt.is_committed(connection, records)
             self._doubt = None
             if committed:
                 return
+        self._write_segments(connection, left)
+        self._commit(connection, records)
+
+    def _write_segments(self, connection: Connection, records: Sequence[SinkRecord]) -> None:
         self._plans.new_batch()
         segments = self._rows.segments(records)
         planned = [(segment, self._plans.of(connection, segment)) for segment in segments]
@@ -145,31 +198,44 @@ class SinkWrites:
                 continue
             if isinstance(plan, DataError):
                 for record in segment.records:
-                    self._failed(record, plan)
+                    self._fail(record, plan)
                 continue
             size = self._settings.batch_size
             for start in range(0, len(segment), size):
                 whole = start == 0 and len(segment) <= size
                 self._write(connection, plan, segment if whole else segment.part(start, start + size))
-        self._commit(connection, records)
 
     def _commit(self, connection: Connection, records: Sequence[SinkRecord]) -> None:
-        if self._settings.insert_mode is not InsertMode.INSERT:  # other modes may write the rows again
-            connection.commit()
-            return
-        doubt = CommitDoubt.of(connection, records)
+        inserts = self._settings.insert_mode is InsertMode.INSERT  # other modes may write the rows again
+        doubt = CommitDoubt.of(connection, records) if inserts else None
         try:
             connection.commit()
-        except Exception:
-            self._doubt = doubt
-            doubt.warn()
+        except DBAPIError as error:
+            if str(getattr(error.orig, "sqlstate", "")).startswith(_CONSTRAINT):
+                raise DeferredViolationError from error
+            self._keep(doubt)
             raise
+        except Exception:
+            self._keep(doubt)
+            raise
+
+    def _keep(self, doubt: CommitDoubt | None) -> None:
+        self._doubt = doubt
+        if doubt is not None:
+            doubt.warn()
+
+    def _fail(self, record: SinkRecord, error: Exception) -> None:
+        if self._violating is None:  # otherwise it has been reported
+            self._failed(record, error)
 
     def _write(self, connection: Connection, plan: Plan, segment: Segment) -> None:
         """Writes the rows; if that fails because of a row, writes each half, down to the rows at fault."""
         savepoint = connection.begin_nested()
         try:
             self._apply(connection, plan, segment)
+            if self._violating is not None:
+                connection.execute(text("SET CONSTRAINTS ALL IMMEDIATE"))
+                connection.execute(text("SET CONSTRAINTS ALL DEFERRED"))
             savepoint.commit()
             return
         except Exception as error:
@@ -177,7 +243,11 @@ class SinkWrites:
             if isinstance(error, ConnectError) or fault_of(error) is not Fault.ROW:
                 raise
             if len(segment) == 1:
-                self._failed(segment.records[0], DataError(self._described(segment, error)))
+                described = DataError(self._described(segment, error))
+                if self._violating is not None:
+                    self._violating.append(Violation(plan, segment, described))
+                else:
+                    self._failed(segment.records[0], described)
                 return
         middle = len(segment) // 2
         self._write(connection, plan, segment.part(0, middle))

@@ -52,6 +52,25 @@ def _rows(database: TestDatabase) -> list[tuple[Any, ...]]:
     return database.query("SELECT id, name, n FROM t ORDER BY id")
 
 
+@pytest.mark.parametrize("mode", ["insert", "upsert"])
+def test_a_record_that_violates_a_deferred_constraint_costs_only_itself(postgres_db: TestDatabase, mode: str) -> None:
+    """PostgreSQL checks it when the batch is committed: a later record may satisfy it."""
+    postgres_db.query("CREATE TABLE t (id INT8 PRIMARY KEY, n INT8 REFERENCES t (id) DEFERRABLE INITIALLY DEFERRED)")
+    config = {**postgres_db.config, "insert.mode": mode, "pk.mode": "record_value", "pk.fields": "id"}
+    schemas = (None, struct_schema({"id": INT64_SCHEMA, "n": OPTIONAL_INT64_SCHEMA}))
+    rows: list[tuple[Any, Any]] = [(1, 5), (2, None), (3, 99), (4, 3), (5, 2)]
+    sink = SinkRun(config)
+    sink.put(*[(None, {"id": number, "n": n}) for number, n in rows], schemas=schemas)
+    assert postgres_db.query("SELECT * FROM t ORDER BY id") == [rows[0], rows[1], rows[4]]
+    assert [value["id"] for value, _ in sink.context.failed] == [3, 4]
+    assert "violates foreign key constraint" in sink.context.failed[0][1]
+    sink.stop()
+    strict = SinkRun(config, tolerates=False)
+    with pytest.raises(ConnectError, match=r"at offset 1 cannot be written to t: .* violates foreign key"):
+        strict.put((None, {"id": 6, "n": 98}), schemas=schemas)
+    strict.stop()
+
+
 def test_the_last_record_of_a_key_wins(database: TestDatabase) -> None:
     sink = SinkRun({**database.config, **UPSERT})
     sink.put(_row(1, "a"), _row(2, "b"), _row(1, "c"), _gone(2), _row(3, "d"), _gone(3), _row(3, "e"), schemas=SCHEMAS)

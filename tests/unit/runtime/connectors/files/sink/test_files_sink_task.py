@@ -563,6 +563,20 @@ def test_a_refused_record_does_not_divide_those_made_of_the_same_record(tmp_path
     assert [record.value for record, _ in letters.reported] == [rows[1]]
 
 
+def test_offsets_of_time_zones_with_seconds(tmp_path: Path) -> None:
+    """That of Amsterdam was +0:19:32 until 1937."""
+    times = [dt.datetime(1930, 5, 4, 23, 40, second, tzinfo=dt.UTC) for second in (27, 28)]
+    times += [dt.datetime(2024, 3, 31, 0, 59, 59, tzinfo=dt.UTC), dt.datetime(2024, 3, 31, 1, tzinfo=dt.UTC)]
+    config = {"flush.size": "4", "path.format": "yyyy-MM-dd-HH", "timestamp.field": "t", **JSON}
+    sink = SinkDriver(tmp_path, {**config, "timezone": "Europe/Amsterdam"})
+    sink.put(records([{"t": time.isoformat()} for time in times]))
+    sink.commit_until(4)
+    sink.stop()
+    assert {path.partition("/")[0] for path in files(tmp_path)} == {
+        "1930-05-04-23", "1930-05-05-00", "2024-03-31-01", "2024-03-31-03",
+    }  # fmt: skip
+
+
 def test_records_made_of_one_record_whose_types_cannot_be_merged(tmp_path: Path) -> None:
     """A second file of their offset would replace the first."""
     rows: list[Any] = [{"n": 1}, {"n": "x"}, {"n": 2}]
