@@ -76,9 +76,15 @@ def sink_position(offset: Json) -> int | None:
         return None
 
 
-def is_negative(offset: Json) -> bool:
-    """Whether it is a sink's offset below zero, which brokers refuse."""
-    return (position := sink_position(offset)) is not None and position < 0
+def refusal(offset: Json) -> str:
+    """The reason why workers refuse a sink's offset; empty for a valid one, and for offsets of sources."""
+    if not isinstance(offset, dict) or "kafka_offset" not in offset:
+        return ""
+    if isinstance(offset["kafka_offset"], bool | float) or (position := sink_position(offset)) is None:
+        return "kafka_offset must be a whole number"
+    if position < 0:
+        return "an offset cannot be negative"
+    return "kafka_offset does not fit in 64 bits" if position >= 2**63 else ""
 
 
 def of_brokers(topics: Iterable[str], brokers: Brokers) -> Bounds:

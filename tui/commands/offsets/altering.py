@@ -34,7 +34,7 @@ from tui.commands.offsets.changing import (
 from tui.commands.result import Result, TargetOutcome, confirmation
 from tui.commands.targets import change_each, failed_outcome, for_each, require_confirmation, select_names, selector
 from tui.offsets import partitions
-from tui.offsets.bounds import is_negative
+from tui.offsets.bounds import refusal
 from tui.offsets.changes import OffsetChange
 from tui.offsets.plan import OffsetsNotApplied, PlanAction
 from tui.offsets.positions import EXPECTED, Position, parse
@@ -110,7 +110,8 @@ class PatchOffsets(ChangingCommand):
     def _from_flags(self) -> list[Json]:
         if self._names_sink:
             offset = None if self.kafka_offset == "null" else {"kafka_offset": self.kafka_offset}
-            refuse(is_negative(offset), f"--kafka-offset {self.kafka_offset}: an offset cannot be negative")
+            problem = refusal(offset)
+            refuse(bool(problem), f"--kafka-offset {self.kafka_offset}: {problem}")
             partition = {"kafka_topic": self.kafka_topic, "kafka_partition": self.kafka_partition}
             return [{"partition": partition, "offset": offset}]
         pairs = zip(self.source_partition, self.source_offset, strict=True)
@@ -249,4 +250,5 @@ def _check_entry(entry: Json, where: str) -> None:
     refuse(entry.keys() != {"partition", "offset"}, f'{where} must have exactly the keys "partition" and "offset"')
     refuse(not isinstance(entry["partition"], dict), f"{where}: the partition must be a JSON object")
     refuse(not isinstance(entry["offset"], dict | None), f"{where}: the offset must be a JSON object or null")
-    refuse(is_negative(entry["offset"]), f"{where}: an offset cannot be negative")
+    problem = refusal(entry["offset"])
+    refuse(bool(problem), f"{where}: {problem}")

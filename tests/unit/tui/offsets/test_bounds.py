@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -91,6 +92,18 @@ def test_the_editor_shows_the_effect_of_typed_offsets(before: int, after: int, k
 )
 def test_a_negative_offset_is_refused_without_a_request(line: str) -> None:
     with pytest.raises(UsageError, match="cannot be negative"):
+        grammar.parse(line)
+
+
+@pytest.mark.parametrize(
+    ("offset", "problem"),
+    [("true", "whole number"), ("1.0", "whole number"), ('"x"', "whole number"), ("null", "whole number"),
+     ("99999999999999999999", "64 bits"), ('"7"', ""), ("9223372036854775807", "")],
+)  # fmt: skip
+def test_an_offset_that_workers_refuse_is_an_error_of_a_dry_run_too(offset: str, problem: str) -> None:
+    partition = '{"kafka_topic": "t", "kafka_partition": 0}'
+    line = f"""patch offsets s '{{"partition": {partition}, "offset": {{"kafka_offset": {offset}}}}}' --dry-run"""
+    with pytest.raises(UsageError, match=problem) if problem else nullcontext():
         grammar.parse(line)
 
 

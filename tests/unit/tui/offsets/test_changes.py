@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.model import Offset
-from tui.offsets.changes import ChangeKind, changes, conflicts, left_out
+from tui.offsets.changes import ChangeKind, changes, conflicts, left_out, same_offset
 
 
 def sink(partition: int | str, offset: Any) -> Offset:
@@ -74,3 +74,10 @@ def test_changes_lead_to_the_wanted_offsets(wanted: dict[int, int | None], befor
 def test_conflicting_offsets_are_detected(now: list[Offset], ran: bool, conflicting: bool) -> None:
     made = changes([sink(0, 5)], [sink(0, 1)])
     assert bool(conflicts([sink(0, 5)], now, made, ran)) is conflicting
+
+
+def test_numbers_of_sinks_are_equal_however_they_are_written() -> None:
+    assert same_offset({"kafka_offset": "007"}, {"kafka_offset": 7})
+    assert same_offset({"kafka_offset": "7"}, {"kafka_offset": 7})
+    assert not same_offset({"kafka_offset": "70"}, {"kafka_offset": 7})
+    assert not same_offset({"kafka_offset": "x"}, {"kafka_offset": "y"})
