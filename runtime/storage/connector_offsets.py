@@ -105,31 +105,32 @@ class ConnectorOffsets:
         """Apply all offsets committed so far, of one connector or of all. Waits for open transactions with offsets of
         this connector, for `within` seconds or as long as transactions can last. BrokerUnavailable if Kafka does not
         answer, TransactionOpen if such a transaction does not end, OffsetTopicUnusable if waiting would not help."""
-        wanted = await self.open(name)
+        opened = await self.open(name)
         await asyncio.gather(
             self._worker.read_to_end(name, within),
-            *(self._read_own(topic, self._own[topic], name, within) for topic in wanted),
+            *(self._read_own(topic, own, name, within) for topic, own in opened.items()),
         )
 
-    async def open(self, name: str | None = None) -> set[_OwnTopic]:
+    async def open(self, name: str | None = None) -> Mapping[_OwnTopic, _Own]:
         """Open and create the offset topics of its own that a connector has, or all connectors have: the topics. A
         producer that asks for a missing one would have the broker create it with other settings. Errors as of
         read_to_end()."""
         wanted = self._all_topics() if name is None else {topic for topic in [self._topic_of(name)] if topic}
         self._wanted += Counter(wanted)  # its connector may be deleted meanwhile
         try:
-            await asyncio.gather(*map(self._opened, wanted))
+            opened = dict(zip(wanted, await asyncio.gather(*map(self._opened, wanted)), strict=True))
             if self._own:
                 await self._close_unused(self._all_topics() | self._wanted.keys())
         finally:
             self._wanted -= Counter(wanted)
-        return wanted
+        return opened
 
-    async def _opened(self, topic: _OwnTopic) -> None:
+    async def _opened(self, topic: _OwnTopic) -> _Own:
         """Open a topic unless it is open. The cluster of another topic may not respond meanwhile."""
         async with self._turns[topic]:
             if topic not in self._own:
                 self._own[topic] = await self._open(topic)
+            return self._own[topic]
 
     def offsets(self, name: str) -> list[SourceOffset]:
         """Offsets of a connector, one for each partition."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
 
@@ -65,7 +65,12 @@ class PlannedChange:
     origin: ChangeOrigin = field(default_factory=ChangeOrigin)
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     time: int = field(default_factory=lambda: int(time.time() * 1000))  # milliseconds since 1970
-    follows: int | None = None  # the number of the last completed change when this one was begun
+
+    @property
+    def follows(self) -> int | None:
+        """The number of the last completed change when this one was begun, if it is known."""
+        number, is_numbered, _ = self.id.partition("-")
+        return int(number) if is_numbered else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,11 @@ class OffsetJournal:
     def documents(self) -> Documents:
         """The documents of the topic; other stores keep documents with other keys in the same topic."""
         return self._documents
+
+    def numbered(self, intent: PlannedChange) -> PlannedChange:
+        """The change, which knows the last completed one from now on (`follows`). The number is a part of the id, since
+        earlier versions, which may lead the group during an upgrade, refuse a document with another field."""
+        return replace(intent, id=f"{self.latest(intent.connector)[0]}-{intent.id}")
 
     async def begin(self, intent: PlannedChange) -> None:
         """Write a planned change: from now on it will be finished, even if the worker dies."""

@@ -66,7 +66,7 @@ class LeaseGranter:
             remaining = min(self._longest, self._lease() - self._before)
             if remaining > 0:
                 for cell in self._cells:
-                    if not cell.lapsed(now):
+                    if not cell.lapsed(self._clock()):
                         cell.grant(now + remaining)
 
     def _run(self) -> None:

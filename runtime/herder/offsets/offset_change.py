@@ -18,7 +18,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial
 
 from runtime.herder.control.connector_locks import ConnectorLocks
@@ -69,7 +68,7 @@ class OffsetChanges:
     async def carry_out(self, intent: PlannedChange) -> None:
         """Carry out a change. StepRefused if Kafka refuses the change, BrokerUnavailable if it will be finished later.
         The caller holds the connector's lock."""
-        intent = replace(intent, follows=self._journal.latest(intent.connector)[0])
+        intent = self._journal.numbered(intent)
         try:
             await self._begin(intent)
             await self._take_steps(intent)
@@ -154,8 +153,9 @@ class OffsetChanges:
         name, action = intent.connector, intent.action
         log.info("%s: finishing an interrupted change of offsets (%s)", name, action)
         try:
-            if self._is_too_late(intent):
+            if await self._is_too_late(intent):
                 log.error(_TOO_LATE, name, action)
+                self._unconfirmed.pop(name, None)
                 await self._journal.drop(intent)
                 return
             if name in self._unconfirmed:
@@ -168,9 +168,10 @@ class OffsetChanges:
         except Exception:  # an error of one connector must not block the others
             log.exception("%s: the change of offsets (%s) failed, retrying", name, action)
 
-    def _is_too_late(self, intent: PlannedChange) -> bool:
+    async def _is_too_late(self, intent: PlannedChange) -> bool:
         """Whether a former leader, which could not reach Kafka, has written the change after its successor had allowed
         others. Its connector may be running."""
+        await self._configs.read_to_end()  # it may have been stopped through another worker
         stored = self._configs.connector(intent.connector)
         is_stopped = stored is None or stored.target is TargetState.STOPPED
         while_stopped = intent.action in (OffsetAction.ALTER, OffsetAction.RESET)

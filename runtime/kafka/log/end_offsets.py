@@ -71,7 +71,8 @@ class EndOffsets:
         with self._admin.use() as admin:
             for uncommitted in {uncommitted for _, uncommitted in keys}:
                 level = IsolationLevel.READ_UNCOMMITTED if uncommitted else IsolationLevel.READ_COMMITTED
-                asked = {TopicPartition(t, p): latest for t, p in self._partitions if (t, uncommitted) in ends}
+                partitions = tuple(self._partitions)  # at once: the event loop may add some meanwhile
+                asked = {TopicPartition(t, p): latest for t, p in partitions if (t, uncommitted) in ends}
                 for tp, future in list_offsets(admin, asked, seconds, level).items():
                     ends[tp.topic, uncommitted][tp.topic, tp.partition] = listed_offset(future.result())
         return ends

@@ -242,9 +242,10 @@ class TopicLogs:
     def _not_confirmed(self, topic: str, cause: BaseException) -> BrokerUnavailable:
         what = f"a change for topic {topic} is not confirmed, and may still be written"
         degraded = "" if self._reader is None else self._reader.degraded.get(topic, "")
-        if degraded and not self.error:
-            return BrokerUnavailable(f"{what}: {degraded}, and Kafka refuses writes below min.insync.replicas")
-        return self._unavailable(what, cause)
+        if not degraded or self.error or str(self._writer.quota):
+            return self._unavailable(what, cause)
+        self._suspect()  # replicas out of sync may be the first sign of brokers that no longer respond
+        return BrokerUnavailable(f"{what}: {degraded}, and Kafka refuses writes below min.insync.replicas")
 
     def _unavailable(self, what: str, cause: BaseException) -> BrokerUnavailable:
         self._suspect()

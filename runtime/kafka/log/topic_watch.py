@@ -71,6 +71,7 @@ class TopicWatch:
         try:
             described = future.result()
         except KafkaException as e:
+            self.degraded.pop(topic, None)  # it may have changed: writes fail for want of a response
             self._refused(topic, e.args[0].name())
             return
         topic_id = str(described.topic_id)

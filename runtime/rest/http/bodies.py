@@ -22,8 +22,9 @@ MAX_DEPTH = 200
 """Maximum levels of nesting in a body."""
 
 _SURROGATE = re.compile(rb"\\ud[89a-f]", re.IGNORECASE)
-_GZIP = b"\x1f\x8b"  # its first bytes
 """An escaped surrogate, which is a character only together with its other half."""
+
+_GZIP = b"\x1f\x8b"  # its first bytes
 
 _CREATE_FIELDS = ("name", "config", "initial_state", "initial_offsets")
 _INITIAL_STATES = {"STOPPED": TargetState.STOPPED, "PAUSED": TargetState.PAUSED, "RUNNING": TargetState.STARTED}

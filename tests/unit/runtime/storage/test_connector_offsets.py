@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, cast
 
+import pytest
+
 from runtime.kafka.log.clients import LogClients
-from runtime.storage.connector_offsets import ConnectorOffsets
+from runtime.storage.connector_offsets import ConnectorOffsets, OffsetTopicUnusable
 from runtime.storage.offsets import OffsetStore
 from runtime.storage.port import Logs
 from tests.support.herder.memory_logs import TestLogs, topic
@@ -82,6 +84,23 @@ async def test_topics_are_opened_at_the_same_time() -> None:
     await reading
     await offsets.close()
     assert own.closed and away.closed
+
+
+async def test_a_topic_without_rights_that_another_call_closes_is_unusable_for_all() -> None:
+    own, away = SlowLogs(), SlowLogs()
+    own.may_start.set()
+    configs = {"a": {"offsets.storage.topic": "own"}}
+    offsets = offsets_of(configs, own, away)
+    await offsets.read_to_end()
+    configs["b"] = {"offsets.storage.topic": "away"}
+    own.by_topic["own"].lost = "the right to read was withdrawn"
+    reading = asyncio.create_task(offsets.read_to_end())
+    await away.starting.wait()
+    with pytest.raises(OffsetTopicUnusable, match="withdrawn"):
+        await offsets.read_to_end("a")
+    away.may_start.set()
+    with pytest.raises(OffsetTopicUnusable, match="withdrawn"):
+        await reading
 
 
 async def test_a_topic_that_is_used_again_while_unused_ones_are_closed_is_opened_again() -> None:

@@ -171,6 +171,20 @@ def test_a_lease_does_not_outlast_the_membership_if_the_worker_stands_still_whil
     assert cell.deadline <= ends
 
 
+def test_a_lease_that_expires_while_it_is_renewed_is_not_granted_again(cell: LeaseCell, clock: Clock) -> None:
+    granter = LeaseGranter(lambda: 10.0, 0.5, 5.0, clock)
+    granter.add(cell)
+    clock.now += 4.0
+
+    def confirmed() -> float:
+        clock.now += 2.0  # the worker stands still
+        return 10.0
+
+    granter._lease = confirmed
+    granter.renew()
+    assert Lease(cell, clock).over
+
+
 def test_a_lease_without_a_group_does_not_expire(cell: LeaseCell, clock: Clock) -> None:
     granter = LeaseGranter(lambda: math.inf, 0.6, EngineSettings(membership=math.inf).longest_lease, clock)
     granter.add(cell)

@@ -14,6 +14,7 @@ from runtime.herder.offsets.offset_change import OffsetChanges
 from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.kafka.errors import BrokerUnavailable, GroupError, StorageTopicError
+from runtime.model.states import TargetState
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.documents import PIECE_SIZE, Documents
@@ -274,3 +275,40 @@ async def test_offsets_of_a_connector_that_runs_again_are_not_changed_by_a_forme
     assert [intent.connector for intent in rig.journal.all_pending()] == ["a"]
     assert await rig.changes.finish()
     assert await rig.position("a") == 900 and rig.journal.all_pending() == []
+
+
+async def test_a_change_that_never_reached_the_journal_does_not_block_a_connector_that_runs_again(rig: Rig) -> None:
+    rig.journal_log.away = True
+    with pytest.raises(BrokerUnavailable):
+        await rig.patch("a", 100)
+    await rig.configs.put_connector("a", {"connector.class": "S"})
+    rig.journal_log.away, rig.journal_log.queued = False, []
+    assert await rig.changes.finish()
+    await rig.patch("a", 200)
+    rig.changes.close()
+
+
+async def test_a_connector_may_have_been_stopped_through_another_worker(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await rig.configs.put_connector("a", {"connector.class": "S"})
+    await rig.journal.begin(_intent("a", 1))
+
+    async def read_to_end() -> None:
+        await rig.configs.put_target_state("a", TargetState.STOPPED)
+
+    monkeypatch.setattr(rig.configs, "read_to_end", read_to_end)
+    assert await rig.changes.finish()
+    assert await rig.position("a") == 1
+
+
+async def test_a_worker_of_an_earlier_version_can_finish_a_change(rig: Rig) -> None:
+    """It refuses a document with another field. The group may have such workers during an upgrade."""
+    await rig.patch("a", 1)
+    rig.offset_log.failure = lambda key, value: BrokerUnavailable("no response")
+    with pytest.raises(BrokerUnavailable):
+        await rig.patch("a", 2)
+    assert set(rig.journal.documents.get("intent:a") or ()) == {
+        "connector", "action", "offsets", "before", "group", "config", "initial_state", "tasks", "origin", "id", "time",
+    }  # fmt: skip
+    rig.changes.close()

@@ -373,6 +373,9 @@ def test_replicas_that_are_not_in_sync_are_the_reason_of_a_write_that_is_not_con
         "a change for topic t is not confirmed, and may still be written: 1 of 3 replicas of partition 0 are in sync, "
         "and Kafka refuses writes below min.insync.replicas"
     )
+    assert reader._suspect.is_set(), "whether the brokers respond is checked"
     assert "b:1 does not respond" in str(logs._not_confirmed("other", TimeoutError()))
+    logs._writer.quota(ThrottleEvent("b:1", 1, 2.0))
+    assert "a quota of the brokers delays requests by 2.0 s" in str(logs._not_confirmed("t", TimeoutError()))
     logs._broker = "connection refused"
     assert "connection refused" in str(logs._not_confirmed("t", TimeoutError()))

@@ -10,9 +10,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from confluent_kafka import TopicPartition
 
 from runtime.kafka.errors import BrokerUnavailable
+from runtime.kafka.log.end_offsets import EndOffsets
 from runtime.kafka.log.log import TopicLogs, TopicSpec
+from tests.support.never_called import NEVER_CALLED
 
 
 async def test_a_request_without_an_answer_is_abandoned(caplog: pytest.LogCaptureFixture) -> None:
@@ -34,3 +37,20 @@ async def test_a_request_without_an_answer_is_abandoned(caplog: pytest.LogCaptur
     del topic, logs
     gc.collect()
     assert not caplog.records, "asyncio has nothing to report"
+
+
+async def test_partitions_may_be_added_while_their_ends_are_requested(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests are made on a thread, while the event loop applies what has been read of new partitions."""
+    positions = {("t", number): 0 for number in range(3)}
+    ends = EndOffsets({"bootstrap.servers": "nowhere:9092"}, positions, NEVER_CALLED, 5.0)
+    admin: Any = SimpleNamespace(use=lambda: nullcontext(None))
+    ends._admin = admin
+
+    def asked(topic: str, partition: int) -> TopicPartition:
+        positions[topic, partition + 3] = 0
+        return TopicPartition(topic, partition)
+
+    monkeypatch.setattr("confluent_kafka.TopicPartition", asked)
+    monkeypatch.setattr("runtime.kafka.log.end_offsets.list_offsets", lambda *_: {})
+    assert await ends.committed("t") == {}
+    assert len(positions) == 6

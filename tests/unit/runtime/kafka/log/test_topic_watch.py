@@ -16,9 +16,9 @@ DENIED = KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
 AWAY = KafkaException(KafkaError(KafkaError._TIMED_OUT))
 
 
-def lost_after(*answers: Any) -> tuple[str, str]:
-    """The watch's report after these answers; a string is a topic id. After a request without an answer the client has
-    to learn which brokers are alive."""
+def watch_after(*answers: Any) -> TopicWatch:
+    """The watch after these answers; a string is a topic id. After a request without an answer the client has to learn
+    which brokers are alive."""
     left, now = list(answers), 0.0
 
     class Admin:
@@ -31,7 +31,8 @@ def lost_after(*answers: Any) -> tuple[str, str]:
             future: Future[Any] = Future()
             answer = left.pop(0)
             if isinstance(answer, str):
-                future.set_result(SimpleNamespace(topic_id=answer, partitions=[]))
+                partition = SimpleNamespace(id=0, replicas=[1, 2], isr=[1])
+                future.set_result(SimpleNamespace(topic_id=answer, partitions=[partition]))
             else:
                 future.set_exception(answer)
             return {"t": future}
@@ -44,6 +45,12 @@ def lost_after(*answers: Any) -> tuple[str, str]:
     now = 0.0
     watch.check()
     assert admin.refreshed == answers.count(AWAY)
+    return watch
+
+
+def lost_after(*answers: Any) -> tuple[str, str]:
+    """The lost topic and the missing right after these answers."""
+    watch = watch_after(*answers)
     return watch.lost, watch.denied
 
 
@@ -72,3 +79,8 @@ def test_the_partition_with_the_fewest_replicas_in_sync_is_named() -> None:
     partitions = [SimpleNamespace(id=number, replicas=[1, 2, 3], isr=isr) for number, isr in enumerate(in_sync)]
     assert _degraded(partitions) == "1 of 3 replicas of partition 2 are in sync"
     assert _degraded(partitions[:1]) == _degraded([]) == ""
+
+
+def test_replicas_are_not_known_while_brokers_do_not_respond() -> None:
+    assert watch_after("id").degraded == {"t": "1 of 2 replicas of partition 0 are in sync"}
+    assert watch_after("id", AWAY).degraded == {}
