@@ -111,7 +111,7 @@ class FolderStore:
             except OSError as error:
                 if not folder:
                     raise
-                chosen.unreadable(FileError(f"Cannot list {folder}: {error}"))
+                chosen.unreadable(FileError(f"Cannot list {_printable(folder)}: {error}"))
                 continue
             for entry in entries:
                 path = folder + entry.name
@@ -123,7 +123,7 @@ class FolderStore:
                         yield file
                 except OSError as error:
                     if error.errno not in _NOWHERE:
-                        chosen.unreadable(FileError(f"Cannot list {path}: {error}"))
+                        chosen.unreadable(FileError(f"Cannot list {_printable(path)}: {error}"))
 
     def _entry(self, path: str, entry: os.DirEntry[str], chosen: FileSelection) -> ListedFile | None:
         """The file of an entry on a disk; None if it is not to be listed. One call of the operating system."""
