@@ -75,7 +75,7 @@ class FolderStore:
         self._attempt, self._writes = uuid4().hex[:12], count()
         self._allowed = allowed_folders()
         self.on_disk = location.kind == "local"
-        self._mount = _mount_point(Path(self._root)) if self.on_disk else Path("/")
+        self._mount = _mount_point(self._root) if self.on_disk else Path("/")
         self.longest_name = 255 if self.on_disk else None
         """The most bytes of the name of a file or folder; None if only the path is limited."""
         self.appears_whole = location.kind in ("s3", "gcs")
@@ -111,7 +111,7 @@ class FolderStore:
             except OSError as error:
                 if not folder:
                     raise
-                chosen.unreadable(FileError(f"Cannot list {folder}: {error}"))
+                chosen.unreadable(FileError(f"Cannot list {_printable(folder)}: {error}"))
                 continue
             for entry in entries:
                 path = folder + entry.name
@@ -123,7 +123,7 @@ class FolderStore:
                         yield file
                 except OSError as error:
                     if error.errno not in _NOWHERE:
-                        chosen.unreadable(FileError(f"Cannot list {path}: {error}"))
+                        chosen.unreadable(FileError(f"Cannot list {_printable(path)}: {error}"))
 
     def _entry(self, path: str, entry: os.DirEntry[str], chosen: FileSelection) -> ListedFile | None:
         """The file of an entry on a disk; None if it is not to be listed. One call of the operating system."""
@@ -214,7 +214,7 @@ class FolderStore:
                 os.rename(name, name, src_dir_fd=before, dst_dir_fd=after)
 
     def _write_disk(self, path: str, fill: Callable[[BinaryIO], None], check: Callable[[], None]) -> int:
-        if not self._mount.is_mount():  # the folder would be created on the disk below
+        if not _is_mount(self._mount):  # the folder would be created on the disk below
             raise OSError(f"{self._mount} is not mounted any more")
         target = Path(self._full(path))
         temporary = f".{target.name}.{self._attempt}-{next(self._writes)}{TEMPORARY_SUFFIX}"
@@ -295,9 +295,14 @@ def _secrets(options: Mapping[str, Any]) -> Iterator[str]:
             yield str(value)
 
 
-def _mount_point(folder: Path) -> Path:
-    real = folder.resolve()
-    return next(place for place in (real, *real.parents) if place.is_mount())
+def _mount_point(folder: str) -> Path:
+    real = Path(os.path.realpath(folder))
+    return next(place for place in (real, *real.parents) if _is_mount(place))
+
+
+def _is_mount(place: Path) -> bool:
+    """Whether a file system is mounted there; False if that cannot be read. The dot has an automounter mount it."""
+    return os.path.ismount(f"{place}/.")
 
 
 def _unlink(name: str, folder: int) -> None:

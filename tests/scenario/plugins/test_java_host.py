@@ -213,12 +213,21 @@ def test_values_and_headers_with_a_schema_are_the_same_behind_java(schema: Schem
     step.close()
 
 
-def test_a_schema_that_java_refuses_is_an_error_of_its_record() -> None:
+def test_a_schema_that_java_refuses_is_an_error_of_its_records_only() -> None:
     step = JavaTransformation(shared_host(), JavaClass(f"{_KAFKA}transforms.DropHeaders"))
     step.configure({"headers": "none"})
     plain = struct_schema({"a": Schema(Type.ARRAY, values=INT32_SCHEMA)})
+    refused = plain.replace(default={"a": [None]})
     with pytest.raises(DataError, match="null used for required"):
-        step.apply(SourceRecord({}, {}, "t", {"a": [1]}, plain.replace(default={"a": [None]})))
+        step.apply(SourceRecord({}, {}, "t", {"a": [1]}, refused))
+    kept = step.apply(SourceRecord({}, {}, "t", {"a": [2]}, plain))
+    assert kept is not None and (kept.value, kept.value_schema) == ({"a": [2]}, plain)
+    with pytest.raises(DataError, match="null used for required"):
+        outer = struct_schema({"inner": refused, "b": STRING_SCHEMA})
+        step.apply(SourceRecord({}, {}, "t", {"inner": {"a": [1]}, "b": "x"}, outer))
+    other = struct_schema({"c": STRING_SCHEMA})
+    kept = step.apply(SourceRecord({}, {}, "t", {"c": "y"}, other))
+    assert kept is not None and (kept.value, kept.value_schema) == ({"c": "y"}, other)
     step.close()
 
 

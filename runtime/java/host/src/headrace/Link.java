@@ -59,13 +59,13 @@ final class Link implements Runnable {
     }
 
     private void answer(Input in) throws IOException {
+        reader.begin(in);
+        schemas.read(in, reader);
+        List call = (List) reader.value();
         schemaWriter.begin();
         body.begin();
         int start = body.position();
         try {
-            reader.begin(in);
-            schemas.read(in, reader);
-            List call = (List) reader.value();
             Reply reply = execute((String) call.get(0), call);
             body.u8(0);
             writer.value(reply.value);

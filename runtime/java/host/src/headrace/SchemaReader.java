@@ -13,17 +13,22 @@ import org.apache.kafka.connect.data.Struct;
 final class SchemaReader {
     private static final Schema.Type[] TYPES = Schema.Type.values();
 
-    private final List schemas = new ArrayList();
+    private final List schemas = new ArrayList(); // or the exceptions of those that Java refuses
 
     SchemaReader() {
         schemas.add(null);
     }
 
+    /** The schema of a number. Throws the exception of one that Java has refused. */
     Schema schema(int id) {
-        return (Schema) schemas.get(id);
+        Object schema = schemas.get(id);
+        if (schema instanceof RuntimeException) {
+            throw (RuntimeException) schema;
+        }
+        return (Schema) schema;
     }
 
-    /** Reads the definitions at the start of a frame. */
+    /** Reads the definitions at the start of a frame. One that Java refuses does not change the numbers of others. */
     void read(Input in, ColumnReader columns) {
         int count = in.i32();
         for (int i = 0; i < count; i++) {
@@ -35,32 +40,40 @@ final class SchemaReader {
         }
     }
 
-    private Schema definition(Input in, ColumnReader columns) {
+    private Object definition(Input in, ColumnReader columns) {
         Schema.Type type = TYPES[in.u8()];
         boolean optional = in.u8() == 1;
         String name = in.string();
         int number = in.i32();
         Integer version = in.u8() == 1 ? Integer.valueOf(number) : null;
         String doc = in.string();
-        Schema keys = schema(in.i32());
-        Schema values = schema(in.i32());
-        int count = in.i32();
-        List fields = new ArrayList(count);
-        for (int i = 0; i < count; i++) {
-            String field = in.string();
-            fields.add(new Field(field, i, schema(in.i32())));
+        int keys = in.i32();
+        int values = in.i32();
+        String[] names = new String[in.i32()];
+        int[] types = new int[names.length];
+        for (int i = 0; i < names.length; i++) {
+            names[i] = in.string();
+            types[i] = in.i32();
         }
         Map given = (Map) columns.value();
         Map parameters = given.isEmpty() ? null : new LinkedHashMap(given);
         Object fallback = columns.value();
-        boolean struct = type == Schema.Type.STRUCT;
-        ConnectSchema plain = new ConnectSchema(type, optional, struct ? null : fallback, name, version, doc, parameters,
-            struct ? fields : null, keys, values);
-        if (!struct || fallback == null) {
-            return plain;
+        try {
+            List fields = new ArrayList(names.length);
+            for (int i = 0; i < names.length; i++) {
+                fields.add(new Field(names[i], i, schema(types[i])));
+            }
+            boolean struct = type == Schema.Type.STRUCT;
+            ConnectSchema plain = new ConnectSchema(type, optional, struct ? null : fallback, name, version, doc,
+                parameters, struct ? fields : null, schema(keys), schema(values));
+            if (!struct || fallback == null) {
+                return plain;
+            }
+            return new ConnectSchema(type, optional, struct(plain, (Map) fallback), name, version, doc, parameters,
+                fields, schema(keys), schema(values));
+        } catch (RuntimeException refused) {
+            return refused;
         }
-        return new ConnectSchema(type, optional, struct(plain, (Map) fallback), name, version, doc, parameters, fields,
-            keys, values);
     }
 
     private static Struct struct(Schema schema, Map values) {

@@ -91,6 +91,13 @@ def test_nothing_is_written_below_a_disk_that_is_not_mounted_any_more(tmp_path: 
     assert list(disk.iterdir()) == []
 
 
+@pytest.mark.parametrize("folder", ["x" * 300, "loop"])
+def test_a_folder_that_cannot_be_opened_is_named(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(FileError, match=f"Cannot list {tmp_path / folder}: "):
+        FolderStore(_location(str(tmp_path / folder))).list_files()
+
+
 def test_other_file_systems_are_those_of_fsspec() -> None:
     store = FolderStore(_location("memory://bucket/test-folder"))
     store.write("a/b.txt", _text(b"text"))

@@ -269,6 +269,13 @@ def test_a_folder_that_cannot_be_listed_fails_the_task_and_is_named(deep: Path) 
         SourceDriver(deep).drain()
 
 
+def test_a_folder_that_cannot_be_listed_and_is_not_utf_8_is_named_in_valid_text(deep: Path) -> None:
+    (deep / "deep").rename(deep / os.fsdecode(b"caf\xe9"))
+    with pytest.raises(ConnectError, match=r"Cannot list caf\\xe9/x") as raised:
+        SourceDriver(deep).drain()
+    assert str(raised.value).encode()
+
+
 def test_a_folder_that_cannot_be_listed_is_skipped(deep: Path, caplog: pytest.LogCaptureFixture) -> None:
     source = SourceDriver(deep, {"unreadable.files": "skip"})
     assert source.drain() == [1]
