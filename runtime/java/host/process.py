@@ -84,7 +84,7 @@ class HostProcess:
         self._on_end = on_end
         self._output: deque[str] = deque(maxlen=_LINES)
         self._started = threading.Event()
-        self._failed: OSError | None = None
+        self._failed: Exception | None = None
         self._process: subprocess.Popen[str] | None = None
         self._end: JvmEnd | None = None
         self.ended = threading.Event()
@@ -94,9 +94,12 @@ class HostProcess:
             listener.listen(_BACKLOG)
             threading.Thread(target=self._run, args=(settings, listener), name="java-host", daemon=True).start()
             self._started.wait()
+        except RuntimeError as error:  # no further thread can be started
+            self._failed = error
         finally:
             listener.close()
         if self._failed is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
             raise HostLostError(f"The task host could not be started: {self._failed}") from self._failed
 
     @property
@@ -147,16 +150,16 @@ class HostProcess:
                 settings.command(), stdin=listener.fileno(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 text=True, errors="replace", preexec_fn=die_with_parent(signal.SIGKILL), cwd=self._folder,
                 process_group=0,  # Ctrl-C in the terminal is for the worker, which stops the plugins
-
             )  # fmt: skip
-        except OSError as error:
+            reader = threading.Thread(target=self._read, args=(process,), name="java-output", daemon=True)
+            reader.start()
+        except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+            if self._process is not None:
+                self._process.kill()
             self._failed = error
-            self._started.set()
-            shutil.rmtree(self._folder, ignore_errors=True)
             return
-        reader = threading.Thread(target=self._read, args=(process,), name="java-output", daemon=True)
-        reader.start()
-        self._started.set()
+        finally:
+            self._started.set()
         process.wait()
         reader.join(_READ_TIMEOUT)  # a process that a plugin has started may keep the output open
         try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
 
+from runtime.java.errors import HostLostError
 from runtime.java.host.process import HostProcess, JvmSettings
 
 
@@ -39,3 +41,31 @@ def test_a_line_of_the_output_without_end_is_logged_in_parts(tmp_path: Path, cap
     assert sum(map(len, lines[1:])) == 100_500
     assert max(map(len, lines)) == 1000
     assert len(process.end.reason) < 21_000
+
+
+@pytest.mark.parametrize("thread", ["java-host", "java-output"])
+def test_a_jvm_for_which_no_thread_can_be_started_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, thread: str
+) -> None:
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\nexec sleep 600\n")
+    java.chmod(0o755)
+    start = threading.Thread.start
+
+    def refused(self: threading.Thread) -> None:
+        if self.name == thread:
+            raise RuntimeError("can't start new thread")
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with pytest.raises(HostLostError, match="could not be started: can't start new thread"):
+        HostProcess(JvmSettings(java, []))
+
+
+def test_a_jvm_that_cannot_be_prepared_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> None:
+        raise OSError
+
+    monkeypatch.setattr("runtime.java.host.process.die_with_parent", lambda _: fails)
+    with pytest.raises(HostLostError, match="could not be started"):
+        HostProcess(JvmSettings(tmp_path, []))
