@@ -149,6 +149,9 @@ class ListCounts(NamedTuple):
     marked: int = 0
 
 
+FIRST_COUNT = 8  # cells of `✗ 1,234…`
+
+
 class Counters(Bar):
     """The number of connectors by state, failures first."""
 
@@ -180,10 +183,12 @@ class Counters(Bar):
         self.put(Content("   ").join(Content.assemble(word) for word in words), self._right(total, shown))
 
     def render(self) -> Content:
-        """Without the names of the states where these do not fit."""
+        """Without the names of the states where these do not fit; a long filter leaves room for the first number."""
         width = self.content_size.width
         if self.short and self.content.cell_length + 2 + self.end.cell_length > width:
-            return joined(self.short, self.end, width)
+            room = max(0, width - min(self.short.cell_length, FIRST_COUNT) - 1)
+            end = self.end if self.end.cell_length <= room else self.end.truncate(room, ellipsis=True)
+            return joined(self.short, end, width)
         return super().render()
 
     def _right(self, total: int, shown: ListCounts) -> Content:

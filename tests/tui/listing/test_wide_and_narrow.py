@@ -56,6 +56,12 @@ async def test_the_empty_list_says_how_to_start() -> None:
         await seen.sees("c create")
 
 
+async def test_a_long_filter_leaves_the_number_of_failures_on_a_narrow_screen() -> None:
+    async with detached_console(*SOME, width=60, height=20) as seen:
+        seen.home.set_filter("-state:paused -state:stopped -class:file -topic:some")
+        await seen.sees("✗ 1", "0 of 3 connectors by /-state:paused")
+
+
 async def test_the_help_fits_sixty_columns() -> None:
     async with detached_console(*SOME, width=60, height=20) as seen:
         await seen.press("question_mark")
