@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.support.broker import KafkaBroker, unique
@@ -52,6 +53,20 @@ def test_history_undo_and_rollback(connect: Connect, tmp_path: Path) -> None:
     assert name not in console("get orphans -o name").out.split()
     console(f"rollback {name}", code=2)
     console(f"rollback {name} --to 99", code=3)
+
+
+def test_a_file_gives_a_new_connector_its_offsets(connect: Connect, tmp_path: Path) -> None:
+    """`initial_offsets` (KIP-995) count only when the connector is created."""
+    console, name, file = Console(connect.worker.url, tmp_path), unique("c"), tmp_path / "connector.json"
+    config = {"connector.class": "headrace_test_plugins.CountingConnector", "topic": "t", "tasks.max": "1", **STRINGS}
+    offsets = [{"partition": {"counter": "a"}, "offset": {"n": 7}}]
+    body = {"name": name, "config": config, "initial_state": "STOPPED", "initial_offsets": offsets}
+    file.write_text(json.dumps(body))
+    assert "created: The framework-managed offsets" in console(f"apply -f {file}").err
+    assert _offsets(connect, name) == {"a": 7}
+    connect.alter(name, ({"counter": "a"}, {"n": 8}))
+    assert "ignoring its initial_state and initial_offsets" in console(f"apply -f {file}").err
+    assert _offsets(connect, name) == {"a": 8}
 
 
 def _offsets(connect: Connect, name: str) -> dict[str, int]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from tui.client.client import Connect
 from tui.commands.arguments import flag, option, options
 from tui.commands.base import ChangingCommand, Danger, refuse
-from tui.commands.connectors.documents import ConnectorDocument, documents, files_of
+from tui.commands.connectors.documents import INITIAL, ConnectorDocument, documents, files_of
 from tui.commands.connectors.plan import CREATE, DELETE, KEEP, PlanStep, removal, step, text_of
 from tui.commands.connectors.validating import validate
 from tui.commands.context import CommandCluster, CommandContext, CommandFiles
@@ -17,6 +18,7 @@ from tui.commands.targets import change_each, failed_outcome, for_each, noted_on
 from tui.config import applying, creating
 from tui.config.applying import ChangedMeanwhile, ConfigEdit
 from tui.config.changes import changes, merged
+from tui.config.new_connector import offsets_message
 from tui.errors import Conflict, HeadraceError, NotFound, Refused
 
 
@@ -144,20 +146,28 @@ async def _apply(context: CommandContext, step: PlanStep) -> TargetOutcome:
     if step.action == CREATE:
         if await _current(context.cluster, step.name) is not None:
             raise Conflict("created by someone else meanwhile", 409, "check the difference, then apply again")
-        if document.initial_state:
-            body = {"name": step.name, "config": document.config}
-            new = await creating.new_state(context.cluster.connect, document.initial_state.upper())
-            raw = await creating.create(context.cluster.connect, body, new)
-            return TargetOutcome(step.name, "created" if new.is_initial else f"created {new}", raw=raw)
+        if document.initial_state or document.initial_offsets:
+            return await _create(context.cluster.connect, document)
         return TargetOutcome(
             step.name, "created", raw=await context.cluster.connect.configure(step.name, document.config)
         )
-    if document.initial_state:
-        context.terminal.report(f"{step.name} already exists: its initial_state is ignored")
+    if ignored := [key for key in INITIAL if getattr(document, key)]:
+        context.terminal.report(f"{step.name} already exists: ignoring its {' and '.join(ignored)}")
     if step.action == KEEP:
         return TargetOutcome(step.name, "unchanged")
     done = await applying.apply(ConfigEdit(step.name, step.before or {}, step.changes), context.cluster.connect)
     return TargetOutcome(step.name, "updated", raw={"name": step.name, "config": dict(done.after)})
+
+
+async def _create(connect: Connect, document: ConnectorDocument) -> TargetOutcome:
+    body = {"name": document.name, "config": document.config}
+    if document.initial_offsets:
+        body["initial_offsets"] = list(document.initial_offsets)
+    new = await creating.new_state(connect, document.initial_state.upper() or "RUNNING")
+    raw = await creating.create(connect, body, new)
+    outcome = "created" if new.is_initial else f"created {new}"
+    message = offsets_message(raw)
+    return TargetOutcome(document.name, f"{outcome}: {message}" if message else outcome, raw=raw)
 
 
 def _goal(step: PlanStep) -> Goal | None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tui.config import properties
 from tui.errors import UsageError
+from tui.offsets import partitions
 from tui.user_files import parse_json
+
+INITIAL = ("initial_state", "initial_offsets")
+"""What a file says about the creation of its connector only."""
 
 
 class ConnectorDocument(NamedTuple):
@@ -17,6 +22,7 @@ class ConnectorDocument(NamedTuple):
     name: str
     config: dict[str, Any]
     initial_state: str = ""
+    initial_offsets: Sequence[Any] = ()  # entries with a partition and an offset (KIP-995)
 
 
 def files_of(path: str) -> list[str]:
@@ -49,15 +55,18 @@ def _document(entry: Any, where: str, name: str) -> ConnectorDocument:
         raise UsageError(f"{where}: expected a JSON object for a connector")
     nested = isinstance(entry.get("config"), dict)
     config = dict(entry["config"] if nested else entry)
-    unknown = entry.keys() - {"name", "config", "initial_state"} if nested else set()
+    unknown = entry.keys() - {"name", "config", *INITIAL} if nested else set()
     if unknown:
-        raise UsageError(f"{where}: unknown key {sorted(unknown)[0]!r}; expected name, config and initial_state")
+        expected = f"name, config, {' and '.join(INITIAL)}"
+        raise UsageError(f"{where}: unknown key {sorted(unknown)[0]!r}; expected {expected}")
     name = name or str(entry.get("name") or config.get("name") or "")
     if not name:
         raise UsageError(f"{where}: the connector has no name (name it with -n)")
     nested_keys = [key for key, value in config.items() if isinstance(value, dict | list)]
     if nested_keys:
         raise UsageError(f"{where}: the value of {nested_keys[0]!r} must be text, a number, true or false")
-    return ConnectorDocument(
-        where, name, {**config, "name": name}, str(entry.get("initial_state") or "") if nested else ""
-    )
+    state, offsets = (entry.get(key) for key in INITIAL) if nested else (None, None)
+    offsets = offsets or []
+    if not (isinstance(offsets, list) and all(map(partitions.is_entry, offsets))):
+        raise UsageError(f'{where}: initial_offsets must be a list: [{{"partition": {{…}}, "offset": {{…}}}}]')
+    return ConnectorDocument(where, name, {**config, "name": name}, str(state or ""), offsets)

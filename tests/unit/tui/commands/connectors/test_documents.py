@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,11 @@ def test_three_forms_are_equivalent() -> None:
     assert not changes(text[0].config, post[0].config)
 
 
-def test_initial_state_and_name() -> None:
-    (one,) = documents('{"config": {"k": "v"}, "initial_state": "STOPPED"}', "-", name="a")
-    assert (one.name, one.initial_state) == ("a", "STOPPED")
+def test_initial_state_offsets_and_name() -> None:
+    entry = {"partition": {"filename": "f"}, "offset": {"position": 3}}
+    text = json.dumps({"config": {"k": "v"}, "initial_state": "STOPPED", "initial_offsets": [entry]})
+    (one,) = documents(text, "-", name="a")
+    assert (one.name, one.initial_state, one.initial_offsets) == ("a", "STOPPED", [entry])
 
 
 def test_standard_input_may_have_any_form() -> None:
@@ -39,6 +42,7 @@ def test_standard_input_may_have_any_form() -> None:
         ('{"connector.class": "X"}', "has no name"),
         ('{"name": "a", "config": {}, "tasks": []}', "unknown key 'tasks'"),
         ('{"name": "a", "x": {"y": 1}}', "the value of 'x'"),
+        ('{"name": "a", "config": {}, "initial_offsets": [{"partition": {}}]}', "initial_offsets must be a list"),
     ],
 )
 def test_invalid_files_are_refused(text: str, message: str) -> None:
