@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +20,6 @@ from runtime.system.loop_turns import LoopTurns
 _log = logging.getLogger(__name__)
 
 Partition = dict[str, Any] | None
-_Age = tuple[int, int]
 Offset = dict[str, Any] | None
 
 
@@ -33,6 +32,8 @@ _FORGOTTEN = 24 * 3600.0
 """Seconds for which a reset is kept in memory, as Kafka keeps a tombstone by default. Until then older records of the
 key may arrive again."""
 
+_FORGOTTEN_AT_ONCE = 1000  # a few milliseconds of the event loop: all resets that a start has read are due together
+
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
@@ -41,11 +42,11 @@ class _Stored:
     raw_key: bytes
     partition: Partition
     offset: Offset  # None: reset
-    age: _Age  # timestamp and offset, since spellings of a partition may be in different Kafka partitions
+    age: tuple[int, int]  # timestamp and offset, since spellings of a partition may be in different Kafka partitions
     kafka_partition: int
     moved: bool = False  # an older record of the key is in another Kafka partition
 
-    def precedes(self, age: _Age, kafka_partition: int) -> bool:
+    def precedes(self, age: tuple[int, int], kafka_partition: int) -> bool:
         """Whether a record of the key is not older: keys move when partitions are added to the topic."""
         return self.age[1] <= age[1] if kafka_partition == self.kafka_partition else self.age[0] <= age[0]
 
@@ -59,7 +60,7 @@ class OffsetStore:
     def __init__(self, logs: LogOpener, spec: TopicSpec, clock: Callable[[], float] = time.monotonic) -> None:
         self._log, self._clock = logs.open(spec, self.apply), clock
         self._stored: dict[str, dict[str, list[_Stored]]] = {}  # connector, partition (canonical), its spellings
-        self._resets: deque[tuple[float, str, str, _Age]] = deque()  # when read, connector, partition, age
+        self._resets: OrderedDict[tuple[str, str], float] = OrderedDict()  # connector, partition (canonical): when read
 
     async def read_to_end(self, name: str | None = None, within: float | None = None) -> None:
         """Apply all offsets committed so far by any worker, also those behind open transactions. Waits for open
@@ -146,11 +147,14 @@ class OffsetStore:
 
     def _forget_resets(self) -> None:
         """A source whose partitions end, such as files, would need more and more memory for them."""
-        while self._resets and self._resets[0][0] <= self._clock() - _FORGOTTEN:
-            _, name, text, age = self._resets.popleft()
-            spellings = self._spellings(name, text)
-            is_last = bool(spellings) and _latest(spellings).age == age
-            if is_last and all(s.offset is None and not s.moved for s in spellings):
+        due = self._clock() - _FORGOTTEN
+        for _ in range(_FORGOTTEN_AT_ONCE):
+            oldest = next(iter(self._resets), None)
+            if oldest is None or self._resets[oldest] > due:
+                return
+            del self._resets[oldest]
+            name, text = oldest
+            if all(s.offset is None and not s.moved for s in self._spellings(name, text)):
                 del self._stored[name][text]
                 if not self._stored[name]:
                     del self._stored[name]
@@ -166,7 +170,8 @@ class OffsetStore:
         text = canonical(partition)
         spellings = self._stored.setdefault(name, {}).setdefault(text, [])
         if offset is None:
-            self._resets.append((self._clock(), name, text, age))
+            self._resets[name, text] = self._clock()
+            self._resets.move_to_end((name, text))
         index = next((i for i, stored in enumerate(spellings) if stored.raw_key == raw_key), None)
         if index is None:
             spellings.append(_Stored(raw_key, partition, offset, age, record.partition))

@@ -9,7 +9,7 @@ import pytest
 
 from runtime.kafka.formats import canonical
 from runtime.kafka.log.log import LogRecord
-from runtime.storage.offsets import OffsetStore
+from runtime.storage.offsets import _FORGOTTEN_AT_ONCE, OffsetStore
 from tests.support.broker import KafkaBroker, unique
 from tests.support.clock import Clock
 from tests.support.herder.memory_logs import TestLogs, topic
@@ -180,6 +180,22 @@ def test_resets_are_forgotten_after_a_day_unless_an_older_record_of_the_key_coul
     store.apply([LogRecord(OTHER_KEY, b"{}", 0, 5, 3000)])
     assert store.known("own") == {canonical({"n": 1}), canonical({"n": 2})}
     assert store.offsets("own") == [] and len(store.offsets("other")) == 1
+
+
+def test_resets_need_memory_for_each_partition_and_are_forgotten_in_small_steps() -> None:
+    """A start reads thousands at once; and a partition may be reset with each commit."""
+    clock = Clock()
+    store = OffsetStore(TestLogs(), topic("offsets"), clock)
+    count = _FORGOTTEN_AT_ONCE + 1
+    for offset in range(2 * count):
+        store.apply([LogRecord(b'["own",{"n":%d}]' % (offset % count), None, 0, offset, 1000)])
+    assert len(store._resets) == count
+    clock.now = 25 * 3600
+    left = []
+    for _ in range(2):
+        store.apply([LogRecord(OTHER_KEY, b"{}", 0, 2 * count, 3000)])
+        left.append(len(store.known("own")))
+    assert left == [1, 0]
 
 
 async def test_the_reset_of_a_key_that_moved_is_kept_by_compaction(broker: KafkaBroker, stores: MakeStores) -> None:

@@ -15,6 +15,7 @@ from runtime.herder.offsets.settling import GroupSettling
 from runtime.herder.offsets.stored_offsets import StoredOffsets
 from runtime.kafka.errors import BrokerUnavailable, GroupError, StorageTopicError
 from runtime.model.states import TargetState
+from runtime.offsets_tool.stores import removal
 from runtime.storage.configs import ConfigStore
 from runtime.storage.connector_offsets import ConnectorOffsets
 from runtime.storage.documents import PIECE_SIZE, Documents
@@ -292,7 +293,7 @@ async def test_a_connector_may_have_been_stopped_through_another_worker(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await rig.configs.put_connector("a", {"connector.class": "S"})
-    await rig.journal.begin(_intent("a", 1))
+    await rig.journal.begin(rig.journal.numbered(_intent("a", 1)))
 
     async def read_to_end() -> None:
         await rig.configs.put_target_state("a", TargetState.STOPPED)
@@ -312,3 +313,12 @@ async def test_a_worker_of_an_earlier_version_can_finish_a_change(rig: Rig) -> N
         "connector", "action", "offsets", "before", "group", "config", "initial_state", "tasks", "origin", "id", "time",
     }  # fmt: skip
     rig.changes.close()
+
+
+async def test_removals_that_an_interrupted_import_has_left_are_finished_before_the_connector_starts(rig: Rig) -> None:
+    """Its connectors need not be STOPPED: the whole cluster was."""
+    await rig.configs.put_connector("a", {"connector.class": "S"})
+    await rig.stored_offsets.set("a", None, (({"filename": "f"}, {"position": 1}),))
+    await rig.journal.begin(removal("a", cast(str, None), (({"filename": "f"}, {"position": 1}),)))
+    assert await rig.changes.finish()
+    assert await rig.stored_offsets.read("a", None) == []
