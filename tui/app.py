@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import Screen
 
 from tui import gc_tuning, hangup
 from tui.appearance.appearance import Appearance
 from tui.appearance.encoding import draw_similar_characters
+from tui.appearance.rows import driver_for
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError
 from tui.screens.base.key_catching import CatchesKeys, ReportsKeys, without_effect
@@ -150,6 +152,10 @@ class HeadraceApp(App[int]):
     def report(self, text: str, kind: str = "info") -> None:
         """Shows a text in the status line of the main screen."""
         self.home.report(text, kind)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's driver of this platform, without rows that the terminal shows already."""
+        return driver_for(super().get_driver_class())
 
     def get_key_display(self, binding: Binding) -> str:
         """Function keys in capitals, as they are printed on keyboards."""
