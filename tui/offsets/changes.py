@@ -87,7 +87,8 @@ def same_offset(first: Json, other: Json) -> bool:
     """Whether two offsets are equal; a sink's number may be text, and 1 is not true."""
     if isinstance(first, dict) and isinstance(other, dict) and first.keys() == other.keys() == {"kafka_offset"}:
         numbers = _number(first), _number(other)
-        return numbers[0] == numbers[1] if None not in numbers else first == other
+        if None not in numbers:
+            return numbers[0] == numbers[1]
     return partitions.compact(first) == partitions.compact(other) or (
         isinstance(first, dict)
         and isinstance(other, dict)

@@ -28,6 +28,8 @@ _log = logging.getLogger(__name__)
 _CONSTRAINT = "23"  # class of SQLSTATEs: a constraint is violated, by a commit one that is deferred
 _UNKNOWN_TRANSACTION = "22023"  # SQLSTATE: a server that took over has not got it
 
+_Place = tuple[str, int | None, int]  # topic, partition, offset
+
 
 @dataclass(frozen=True, slots=True)
 class CommitDoubt:
@@ -76,7 +78,7 @@ class CommitDoubt:
         return status
 
 
-def _place(record: SinkRecord) -> tuple[str, int | None, int]:
+def _place(record: SinkRecord) -> _Place:
     return record.original_topic, record.original_kafka_partition, record.original_kafka_offset
 
 
@@ -110,6 +112,8 @@ class SinkWrites:
         self._failures = 0
         self._doubt: CommitDoubt | None = None  # a commit that has not been answered
         self._violating: list[Violation] | None = None  # while rows that violate deferred constraints are searched for
+        self._reported = set[_Place]()  # the failed records of the batch
+        self._known = set[_Place]()  # those of its earlier attempts, which fail again
         try:
             self._database.connect()
         except BaseException:
@@ -147,16 +151,18 @@ class SinkWrites:
     def _transaction(self, records: Sequence[SinkRecord]) -> None:
         """Writes and commits a batch, without records that violate deferred constraints."""
         left = records
+        self._reported, self._known = set(), set()
         while True:
             try:
                 self._write_all(left, records)
                 return
             except DeferredViolationError as error:
                 self._lose_connection()
-                violating = self._find_violating(left)
-                if not violating:
+                self._known |= self._reported
+                found = {_place(segment.records[0]): fault for _, segment, fault in self._find_violating(left)}
+                errors = {place: fault for place, fault in found.items() if place not in self._known}
+                if not errors:
                     raise error.__cause__ or error from None
-                errors = {_place(violation.segment.records[0]): violation.error for violation in violating}
                 for record in left:
                     if (fault := errors.get(_place(record))) is not None:
                         self._failed(record, fault)
@@ -225,7 +231,9 @@ class SinkWrites:
             doubt.warn()
 
     def _fail(self, record: SinkRecord, error: Exception) -> None:
-        if self._violating is None:  # otherwise it has been reported
+        place = _place(record)
+        if self._violating is None and place not in self._known:  # otherwise it has been reported
+            self._reported.add(place)
             self._failed(record, error)
 
     def _write(self, connection: Connection, plan: Plan, segment: Segment) -> None:
@@ -247,7 +255,7 @@ class SinkWrites:
                 if self._violating is not None:
                     self._violating.append(Violation(plan, segment, described))
                 else:
-                    self._failed(segment.records[0], described)
+                    self._fail(segment.records[0], described)
                 return
         middle = len(segment) // 2
         self._write(connection, plan, segment.part(0, middle))

@@ -64,5 +64,5 @@ async def test_no_attempt_is_too_short_to_fail_for_its_own_reason(monkeypatch: p
 
     monkeypatch.setattr(fencing, "_attempt", attempt)
     with pytest.raises(BrokerUnavailable, match="ConcurrentTransactions"):
-        await fence({"bootstrap.servers": "127.0.0.1:1"}, ["t"], within=1.3)
-    assert len(seconds) > 1 and min(seconds) >= 1
+        await fence({"bootstrap.servers": "127.0.0.1:1"}, ["t"], within=2)
+    assert len(seconds) > 1 and min(seconds) > 0.5, "a second, less what the machine has delayed it"

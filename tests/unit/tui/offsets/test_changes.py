@@ -81,3 +81,4 @@ def test_numbers_of_sinks_are_equal_however_they_are_written() -> None:
     assert same_offset({"kafka_offset": "7"}, {"kafka_offset": 7})
     assert not same_offset({"kafka_offset": "70"}, {"kafka_offset": 7})
     assert not same_offset({"kafka_offset": "x"}, {"kafka_offset": "y"})
+    assert not same_offset({"kafka_offset": True}, {"kafka_offset": 1})

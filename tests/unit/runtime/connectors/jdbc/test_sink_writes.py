@@ -71,6 +71,22 @@ def test_a_record_that_violates_a_deferred_constraint_costs_only_itself(postgres
     strict.stop()
 
 
+def test_each_record_is_reported_once_beside_one_that_violates_a_deferred_constraint(
+    postgres_db: TestDatabase,
+) -> None:
+    postgres_db.query(
+        "CREATE TABLE t (id INT8 PRIMARY KEY, n INT8 REFERENCES t (id) DEFERRABLE INITIALLY DEFERRED, CHECK (id < 100))"
+    )
+    config = {**postgres_db.config, "insert.mode": "insert", "pk.mode": "record_value", "pk.fields": "id"}
+    schemas = (None, struct_schema({"id": INT64_SCHEMA, "n": OPTIONAL_INT64_SCHEMA}))
+    rows: list[tuple[Any, Any]] = [(1, None), (200, None), (2, 99), (3, 200), (4, 1)]
+    sink = SinkRun(config)
+    sink.put(*[(None, {"id": number, "n": n}) for number, n in rows], schemas=schemas)
+    assert postgres_db.query("SELECT * FROM t ORDER BY id") == [rows[0], rows[4]]
+    assert sorted(value["id"] for value, _ in sink.context.failed) == [2, 3, 200]
+    sink.stop()
+
+
 def test_the_last_record_of_a_key_wins(database: TestDatabase) -> None:
     sink = SinkRun({**database.config, **UPSERT})
     sink.put(_row(1, "a"), _row(2, "b"), _row(1, "c"), _gone(2), _row(3, "d"), _gone(3), _row(3, "e"), schemas=SCHEMAS)
