@@ -19,7 +19,7 @@ from textual.screen import Screen
 from tui import gc_tuning, hangup
 from tui.appearance.appearance import Appearance
 from tui.appearance.encoding import draw_similar_characters
-from tui.appearance.rows import driver_for
+from tui.appearance.rows import RowDriver, driver_for
 from tui.contexts.profiles import Profile
 from tui.errors import HeadraceError
 from tui.screens.base.key_catching import CatchesKeys, ReportsKeys, without_effect
@@ -239,6 +239,8 @@ class HeadraceApp(App[int]):
             screen.report(note)
 
     def on_resize(self, event: events.Resize) -> None:
+        if isinstance(self._driver, RowDriver):
+            self._driver.resized()
         top = self.screen
         if is_too_small(event.size) and not isinstance(top, TooSmall):
             self.push_screen(TooSmall(event.size))

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from rich.cells import cell_len
-from textual import events
 from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
-from textual.message import Message
 
 KNOWN = 10.0
 """Seconds after which a row is sent again, since something else may have written to the terminal."""
+
+RESIZED = 1.0
+"""Seconds after another size for which frames are sent whole: some may still be those of the size before."""
 
 _MOVE = re.compile(r"\x1b\[(\d+);(\d+)H")
 _STYLED = re.compile(r"((?:\x1b\[[\d;:]*m|\x1b\]8;[^\x1b]*\x1b\\)*)([^\x1b\x00-\x1f\x7f]+)")
@@ -47,15 +48,23 @@ class KnownRows:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._rows: dict[int, Row] = {}
+        self._resized = -RESIZED
 
     def forget(self) -> None:
         """The terminal may show something else now."""
         self._rows = {}
 
+    def resized(self) -> None:
+        """The terminal has another size: what it shows now depends on the terminal."""
+        self._resized = self._clock()
+
     def unknown(self, data: str) -> str:
         """The parts of a frame that the terminal does not show: texts, each after a movement of the cursor. All of any
         other data, which may change everything."""
         start, *parts = _MOVE.split(data)
+        if self._clock() - self._resized < RESIZED:
+            self.forget()
+            return data
         if start:
             if data not in _SYNCHRONIZED:
                 self.forget()
@@ -163,11 +172,9 @@ class RowDriver(LinuxDriver):
         """Send what the terminal does not show."""
         super().write(self._known.unknown(data))
 
-    def process_message(self, message: Message) -> None:
-        """A terminal that changes its size may have lost what it showed."""
-        if isinstance(message, events.Resize):
-            self._known.forget()
-        super().process_message(message)
+    def resized(self) -> None:
+        """The terminal has another size, and may have lost what it showed."""
+        self._known.resized()
 
 
 def driver_for(platform: type[Driver]) -> type[Driver]:

@@ -97,6 +97,18 @@ def test_sizes_from_too_small_to_large() -> None:
         assert "Traceback" not in terminal.text
 
 
+def test_a_terminal_that_shrinks_and_grows_again_shows_everything() -> None:
+    with Terminal(*REPLAY) as terminal:
+        terminal.resize(120, 40)
+        terminal.sees("orders-search", "10.1.0.1:8083")
+        terminal.resize(62, 16)
+        wait_until(lambda: "10.1.0.1:8083" not in terminal.text, 30, "the narrow list")
+        terminal.resize(120, 40)
+        terminal.sees("orders-search", "10.1.0.1:8083")
+        terminal.press("q")
+        assert terminal.exit_code() == 0
+
+
 def test_a_recording_is_read_only() -> None:
     with Terminal(*REPLAY) as terminal:
         terminal.sees("orders-search", "9 connectors")

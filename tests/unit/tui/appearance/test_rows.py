@@ -7,7 +7,7 @@ import random
 import pyte
 
 from tests.support.clock import Clock
-from tui.appearance.rows import KNOWN, KnownRows
+from tui.appearance.rows import KNOWN, RESIZED, KnownRows
 
 WIDTH, HEIGHT = 24, 4
 STYLES = ("\x1b[1;38;5;74;48;5;16m", "\x1b[7m", "\x1b[38;5;188m")
@@ -91,3 +91,14 @@ def test_control_sequences_within_a_row_are_sent_as_they_are() -> None:
     frame = "\x1b[1;1Ha\x1b[Kb\x1b[1;1H"
     assert known.unknown(frame) == frame
     assert known.unknown(frame) == frame
+
+
+def test_frames_are_whole_for_a_while_after_another_size() -> None:
+    clock = Clock()
+    known = KnownRows(clock)
+    frame = "\x1b[1;1Hname\x1b[1;1H"
+    known.unknown(frame)
+    known.resized()
+    assert known.unknown(frame) == known.unknown(frame) == frame
+    clock.now += RESIZED
+    assert [known.unknown(frame) for _ in range(2)] == [frame, "\x1b[1;1H"]
