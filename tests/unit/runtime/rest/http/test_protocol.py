@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -136,6 +137,7 @@ async def test_a_stream_ends_when_its_client_closes(connections: Connections, po
 async def test_a_request_for_another_protocol_is_ignored(
     port: int, protocol: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.WARNING)  # other tests of this process may have lowered it
     upgrade = f"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: {protocol}\r\nHTTP2-Settings: AA\r\n\r\n"
     response = await _all(port, b"GET / HTTP/1.1\r\n" + HEAD + upgrade.encode())
     assert response.startswith(b"HTTP/1.1 200 ") and response.endswith(b"here")
