@@ -34,7 +34,7 @@ Cell = tuple[str, str]
 """The styles and the character of a cell."""
 
 
-class Row(NamedTuple):
+class ShownRow(NamedTuple):
     """What a row shows: its cells from column 1, None where that is unknown; and the last text written to it."""
 
     cells: list[Cell | None]
@@ -47,7 +47,7 @@ class KnownRows:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._rows: dict[int, Row] = {}
+        self._rows: dict[int, ShownRow] = {}
         self._resized = -RESIZED
 
     def forget(self) -> None:
@@ -78,7 +78,7 @@ class KnownRows:
         return "".join(sent)
 
 
-def _changed(rows: dict[int, Row], now: float, row: int, column: int, text: str) -> Iterator[str]:
+def _changed(rows: dict[int, ShownRow], now: float, row: int, column: int, text: str) -> Iterator[str]:
     """The parts of this text that its row does not show, which it shows from now on."""
     if not text:
         return
@@ -98,7 +98,7 @@ def _changed(rows: dict[int, Row], now: float, row: int, column: int, text: str)
     for start, end in _spans(shown[first : first + len(cells)], cells):
         yield f"\x1b[{row};{column + start}H{_text(cells[start:end])}"
     shown[first : first + len(cells)] = cells
-    rows[row] = Row(shown, known.at if known is not None else now, (column, text))
+    rows[row] = ShownRow(shown, known.at if known is not None else now, (column, text))
 
 
 def _cells(text: str) -> list[Cell] | None:

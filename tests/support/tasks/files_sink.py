@@ -28,10 +28,11 @@ class SinkDriver:
         config: Mapping[str, str],
         reporter: DeadLetterList | None = None,
         clock: Callable[[], float] = time.monotonic,
+        context: TaskSinkContext | None = None,
         commit_wait: float = 0.2,
     ) -> None:
         self.task: SinkTask = FilesSinkTask(clock, commit_wait)
-        self.context = TaskSinkContext(reporter)
+        self.context = context or TaskSinkContext(reporter)
         self.task.context = self.context.as_context()
         self.task.start({"name": "files", "url": str(folder), "topics": TP.topic, **config})
         self.position = self.committed = 0

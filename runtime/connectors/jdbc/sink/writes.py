@@ -159,8 +159,8 @@ class SinkWrites:
             except DeferredViolationError as error:
                 self._lose_connection()
                 self._known |= self._reported
-                found = {_place(segment.records[0]): fault for _, segment, fault in self._find_violating(left)}
-                errors = {place: fault for place, fault in found.items() if place not in self._known}
+                violating = {_place(segment.records[0]): fault for _, segment, fault in self._find_violating(left)}
+                errors = {place: fault for place, fault in violating.items() if place not in self._known}
                 if not errors:
                     raise error.__cause__ or error from None
                 for record in left:
