@@ -1,13 +1,12 @@
 """File descriptors of a slot: its limit, and checks that keep new tasks from using those of running tasks.
 
-The worker places tasks by the number of descriptors that they usually need; the slot counts its open descriptors before
-each start, since plugins may open any number.
+The worker places tasks by the number of descriptors that they usually need, which bounds their Kafka clients, too; the
+slot counts its open descriptors before each start, since plugins may open any number.
 """
 
 from __future__ import annotations
 
 import contextlib
-import math
 import resource
 from pathlib import Path
 
@@ -19,6 +18,10 @@ _OPEN = Path("/proc/self/fd")
 _OF_CONSUMER = 10  # a consumer, or a producer that only this task uses: sockets, pipes, files
 _OF_SOURCE = 2
 _OF_JAVA = 1  # the link to an object in the task host
+_CLIENTS = 900
+"""Consumers and producers of tasks in one process. confluent-kafka takes one of the 1,024 thread keys of a process for
+each client, and creating the 1,013th fails; slots have further clients."""
+
 _ROOM = 32  # a task with its own consumer, and the files and sockets of its plugin
 
 
@@ -40,17 +43,16 @@ def needed(spec: TaskSpec) -> int:
     return own + _OF_JAVA * sum(map(is_java_target, [spec.task_class, *spec.targets.values()]))
 
 
-def room(which: int = 0) -> int | None:
-    """The number of descriptors for all tasks of this slot; None: unlimited. `which`: 0 for the soft limit, 1 for the
-    hard one."""
-    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[which]
-    return None if limit == resource.RLIM_INFINITY else max(limit - 2 * _ROOM, 0)
+def room(which: int = 0) -> int:
+    """The number of descriptors for all tasks of this slot, at most those of `_CLIENTS` clients. `which`: 0 for the
+    soft limit, 1 for the hard one."""
+    limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)[which], _CLIENTS * _OF_CONSUMER
+    return most if limit == resource.RLIM_INFINITY else min(max(limit - 2 * _ROOM, 0), most)
 
 
-def expected_room() -> float:
+def expected_room() -> int:
     """The room that slots on this machine will have: their daemon raises its limit to the hard one."""
-    free = room(which=1)
-    return math.inf if free is None else free
+    return room(which=1)
 
 
 def _open_now() -> int:
