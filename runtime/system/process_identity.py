@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from runtime.system.processes import stat_of
+
 _PROC = Path("/proc")
 
 
@@ -58,7 +60,7 @@ def _machine() -> str:
 def _started(pid: int) -> str | None:
     """The start time of a process in ticks since boot; `ended` for a zombie, None if unknown."""
     try:
-        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].decode().split()  # names may be any bytes
+        fields = stat_of(pid)
     except OSError:
         return None
     return "ended" if fields[0] in "ZX" else fields[19]

@@ -117,10 +117,15 @@ def _parent(pid: int) -> int | None:
     return None if not state or state.startswith("Z") else int(parent)
 
 
+def stat_of(pid: int) -> list[str]:
+    """The fields after the name, which may be any bytes, in /proc/<pid>/stat: state, parent, … Raises OSError."""
+    return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].decode().split()
+
+
 def _stat(pid: int) -> list[str] | None:
-    """The fields after the name in /proc/<pid>/stat: state, parent, …; None when the process has ended."""
+    """As stat_of(); None when the process has ended."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].decode().split()
+        fields = stat_of(pid)
     except (FileNotFoundError, ProcessLookupError):
         return None
     return None if fields[0] in "ZX" else fields

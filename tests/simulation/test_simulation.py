@@ -16,7 +16,7 @@ from tests.simulation.shrink import kind, shrink
 
 ROOT = Path(__file__).parents[2]
 
-SEEDS = 300
+SEEDS = 150
 """Seeds of `make test`, in two processes; `make soak` runs SOAK_SEEDS."""
 
 SOAK_SEEDS, MUTATION_SEEDS = 20_000, 2_000

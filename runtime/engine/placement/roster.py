@@ -75,9 +75,9 @@ class Roster:
     def awaited_cells(self) -> set[Hashable | None]:
         """The cells of the tasks that wait for a slot; None: any slot."""
         queues = {None: self._waiting, **self._isolated}
-        return {cell for cell, queue in queues.items() if any(map(self._is_waiting, queue.values()))}
+        return {cell for cell, queue in queues.items() if any(map(self.is_waiting, queue.values()))}
 
-    def _is_waiting(self, task: TaskRun) -> bool:
+    def is_waiting(self, task: TaskRun) -> bool:
         """Whether a task in a queue still waits, and was not stopped."""
         return task.waiting and self.tasks.get(task.spec.id) is task
 
@@ -121,7 +121,7 @@ class Roster:
     def _ready(self, queue: dict[Key, TaskRun]) -> Iterator[TaskRun]:
         """The tasks of a queue that a slot could start now. Forgets those that no longer wait."""
         for task in list(queue.values()):
-            if not self._is_waiting(task):
+            if not self.is_waiting(task):
                 del queue[task.key]
             elif task.archives is not None and not self.suspects.rests(task.spec.id, self._clock()):
                 yield task
@@ -207,7 +207,7 @@ class Roster:
         if not all(map(self.extras.is_private, slots)):
             shared = self._waiting.values()
             tasks += [task for task in shared if all(is_full(link, needed(task.spec)) for link in usable)]
-        return [task for task in tasks if self._is_waiting(task)]
+        return [task for task in tasks if self.is_waiting(task)]
 
     def crowded(self, link: SlotLink) -> bool:
         """The slot has reported that it is full and gets no more tasks. False if no other slot has room."""

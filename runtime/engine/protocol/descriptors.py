@@ -45,14 +45,9 @@ def needed(spec: TaskSpec) -> int:
 
 def room(which: int = 0) -> int:
     """The number of descriptors for all tasks of this slot, at most those of `_CLIENTS` clients. `which`: 0 for the
-    soft limit, 1 for the hard one."""
+    soft limit; 1 for the hard one, to which the daemon raises that of slots."""
     limit, most = resource.getrlimit(resource.RLIMIT_NOFILE)[which], _CLIENTS * _OF_CONSUMER
     return most if limit == resource.RLIM_INFINITY else min(max(limit - 2 * _ROOM, 0), most)
-
-
-def expected_room() -> int:
-    """The room that slots on this machine will have: their daemon raises its limit to the hard one."""
-    return room(which=1)
 
 
 def _open_now() -> int:

@@ -56,7 +56,7 @@ class CoreWaits:
         tasks = self._roster.waiting_for(slots) if slots else []
         known, current = {id(task) for task in self.tasks}, {id(task) for task in tasks}
         for task in self.tasks:
-            if id(task) not in current and task.waiting and self._roster.tasks.get(task.spec.id) is task:
+            if id(task) not in current and self._roster.is_waiting(task):
                 self._report(task, None)
         reason = f"Waiting for a core: slot(s) {_list(slots)} have none on {self._master}. {_REMEDY}"
         for task in tasks:

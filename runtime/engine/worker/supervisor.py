@@ -15,7 +15,7 @@ from runtime.api.errors import ConnectError
 from runtime.engine.placement.roster import Roster
 from runtime.engine.placement.slot_link import SlotLink, TaskRun
 from runtime.engine.port import EngineListener, SlotInfo, TaskStack
-from runtime.engine.protocol.descriptors import expected_room
+from runtime.engine.protocol.descriptors import room
 from runtime.engine.protocol.settings import EngineSettings
 from runtime.engine.protocol.task_specs import about
 from runtime.engine.worker.reports import TaskReports
@@ -48,8 +48,8 @@ class SparkEngine:
     ) -> None:
         """`lease` returns the seconds for which this worker's membership in its group is still confirmed."""
         self._listener, self._clock = listener, clock
-        room = expected_room() if settings.local else math.inf
-        self._roster = Roster(settings.slots, settings.slot_wait, clock, settings.max_extra_slots, room)
+        expected = room(which=1) if settings.local else math.inf
+        self._roster = Roster(settings.slots, settings.slot_wait, clock, settings.max_extra_slots, expected)
         self._stacks = Stacks()
         reports = TaskReports(self._roster, listener, self._stacks, self._find_room, self._place_soon, clock)
         self._slots = Slots(settings, self._roster, listener, lease, clock, self._place, reports.take)

@@ -56,30 +56,19 @@ async def test_a_connector_may_be_deleted_while_its_own_topic_is_opened() -> Non
     assert logs.closed, "no connector has the topic any more"
 
 
-async def test_other_connectors_do_not_wait_for_a_topic_whose_cluster_does_not_respond() -> None:
+@pytest.mark.parametrize("opened", [True, False])
+async def test_other_connectors_do_not_wait_for_a_topic_whose_cluster_does_not_respond(opened: bool) -> None:
+    """Not even if their own topics have not been opened yet."""
     away, configs = SlowLogs(), {"a": {"offsets.storage.topic": "away"}, "b": {}, "c": {"offsets.storage.topic": "own"}}
     own = SlowLogs()
     own.may_start.set()
-    offsets = offsets_of(configs, own, away)
-    await offsets.read_to_end("c")
+    offsets = offsets_of(configs, *((own, away) if opened else (away, own)))
+    if opened:
+        await offsets.read_to_end("c")
     reading = asyncio.create_task(offsets.read_to_end("a"))
     await away.starting.wait()
     await asyncio.wait_for(asyncio.gather(offsets.read_to_end("b"), offsets.read_to_end("c")), 5)
     assert not reading.done()
-    away.may_start.set()
-    await reading
-    await offsets.close()
-    assert own.closed and away.closed
-
-
-async def test_topics_are_opened_at_the_same_time() -> None:
-    """One whose cluster does not respond would delay all connectors whose own topics have not been opened yet."""
-    away, own = SlowLogs(), SlowLogs()
-    own.may_start.set()
-    offsets = offsets_of({"a": {"offsets.storage.topic": "away"}, "b": {"offsets.storage.topic": "own"}}, away, own)
-    reading = asyncio.create_task(offsets.read_to_end("a"))
-    await away.starting.wait()
-    await asyncio.wait_for(offsets.read_to_end("b"), 5)
     away.may_start.set()
     await reading
     await offsets.close()

@@ -46,7 +46,7 @@ def _frame(chance: random.Random, rows: list[str]) -> str:
 
 
 def test_random_frames_leave_the_same_screen() -> None:
-    for seed in range(300):
+    for seed in range(100):
         chance, clock = random.Random(seed), Clock()
         known = KnownRows(clock)
         screens = pyte.Screen(WIDTH, HEIGHT), pyte.Screen(WIDTH, HEIGHT)

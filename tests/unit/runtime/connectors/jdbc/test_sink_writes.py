@@ -40,15 +40,15 @@ SCHEMAS = (KEY, VALUE)
 UPSERT = {"insert.mode": "upsert", "pk.mode": "record_key", "delete.enabled": "true", "auto.create": "true"}
 
 
-def _row(number: int, name: str | None, n: int | None = 0) -> tuple[Any, Any]:
+def a_row(number: int, name: str | None, n: int | None = 0) -> tuple[Any, Any]:
     return {"id": number}, {"name": name, "n": n}
 
 
-def _gone(number: int) -> tuple[Any, Any]:
+def a_deletion(number: int) -> tuple[Any, Any]:
     return {"id": number}, None
 
 
-def _rows(database: TestDatabase) -> list[tuple[Any, ...]]:
+def rows_of(database: TestDatabase) -> list[tuple[Any, ...]]:
     return database.query("SELECT id, name, n FROM t ORDER BY id")
 
 
@@ -89,21 +89,22 @@ def test_each_record_is_reported_once_beside_one_that_violates_a_deferred_constr
 
 def test_the_last_record_of_a_key_wins(database: TestDatabase) -> None:
     sink = SinkRun({**database.config, **UPSERT})
-    sink.put(_row(1, "a"), _row(2, "b"), _row(1, "c"), _gone(2), _row(3, "d"), _gone(3), _row(3, "e"), schemas=SCHEMAS)
-    assert _rows(database) == [(1, "c", 0), (3, "e", 0)]
-    sink.put(_row(3, "f"), _gone(1), _gone(9), schemas=SCHEMAS)
-    assert _rows(database) == [(3, "f", 0)]
-    sink.put(_gone(3), schemas=SCHEMAS)
-    assert _rows(database) == []
+    changes = (a_row(1, "a"), a_row(2, "b"), a_row(1, "c"), a_deletion(2), a_row(3, "d"), a_deletion(3), a_row(3, "e"))
+    sink.put(*changes, schemas=SCHEMAS)
+    assert rows_of(database) == [(1, "c", 0), (3, "e", 0)]
+    sink.put(a_row(3, "f"), a_deletion(1), a_deletion(9), schemas=SCHEMAS)
+    assert rows_of(database) == [(3, "f", 0)]
+    sink.put(a_deletion(3), schemas=SCHEMAS)
+    assert rows_of(database) == []
     sink.stop()
 
 
 def test_a_row_that_was_deleted_in_between_keeps_no_old_values(database: TestDatabase) -> None:
     sink = SinkRun({**database.config, **UPSERT})
-    sink.put(_row(1, "a", 5), schemas=SCHEMAS)
+    sink.put(a_row(1, "a", 5), schemas=SCHEMAS)
     only_name = struct_schema({"name": OPTIONAL_STRING_SCHEMA})
-    sink.put(_gone(1), ({"id": 1}, {"name": "b"}), schemas=(KEY, only_name))
-    assert _rows(database) == [(1, "b", None)]
+    sink.put(a_deletion(1), ({"id": 1}, {"name": "b"}), schemas=(KEY, only_name))
+    assert rows_of(database) == [(1, "b", None)]
     sink.stop()
 
 
@@ -122,34 +123,12 @@ def test_columns_of_a_batch(database: TestDatabase) -> None:
     sink.stop()
 
 
-def test_a_deletion_creates_no_table(database: TestDatabase) -> None:
-    """A table with the columns of the key alone would refuse the records that follow."""
-    required = struct_schema({"name": STRING_SCHEMA})
-    sink = SinkRun({**database.config, **UPSERT})
-    sink.put(_gone(1), _gone(2), schemas=(KEY, required))
-    sink.put(({"id": 1}, {"name": "a"}), schemas=(KEY, required))
-    sink.put(({"id": 3}, None), ({"id": 2}, {"name": "b"}), ({"id": 1}, None), schemas=(KEY, required))
-    assert database.query("SELECT id, name FROM t") == [(2, "b")]
-    assert sink.context.failed == []
-    sink.stop()
-
-
-def test_records_of_which_no_table_can_be_made(database: TestDatabase) -> None:
-    sink = SinkRun({**database.config, **UPSERT})
-    sink.put(_row(1, "a"), schemas=(None, None))
-    ((value, message),) = sink.context.failed
-    assert value == {"name": "a", "n": 0} and "cannot be created, since its records have no schema" in message
-    sink.put(_row(2, "b"), schemas=SCHEMAS)
-    assert _rows(database) == [(2, "b", 0)]
-    sink.stop()
-
-
 def test_update_changes_only_rows_that_exist(database: TestDatabase) -> None:
     database.query("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR(9), n INTEGER)")
     database.query("INSERT INTO t VALUES (1, 'old', 1), (2, 'old', 2)")
     sink = SinkRun({**database.config, **UPSERT, "insert.mode": "update"})
-    sink.put(_row(1, "a"), _row(1, "new"), _row(5, "none"), _gone(2), _row(2, "none"), schemas=SCHEMAS)
-    assert _rows(database) == [(1, "new", 0)]
+    sink.put(a_row(1, "a"), a_row(1, "new"), a_row(5, "none"), a_deletion(2), a_row(2, "none"), schemas=SCHEMAS)
+    assert rows_of(database) == [(1, "new", 0)]
     sink.stop()
 
 
@@ -162,8 +141,8 @@ def test_insert_without_a_key(database: TestDatabase) -> None:
 
 def test_insert_keeps_the_order_of_deletions(database: TestDatabase) -> None:
     sink = SinkRun({**database.config, **UPSERT, "insert.mode": "insert"})
-    sink.put(_row(1, "a"), _gone(1), _row(1, "b"), _row(2, "c"), schemas=SCHEMAS)
-    assert _rows(database) == [(1, "b", 0), (2, "c", 0)]
+    sink.put(a_row(1, "a"), a_deletion(1), a_row(1, "b"), a_row(2, "c"), schemas=SCHEMAS)
+    assert rows_of(database) == [(1, "b", 0), (2, "c", 0)]
     sink.stop()
 
 
@@ -182,80 +161,6 @@ def test_keys_of_several_fields_of_the_value(database: TestDatabase) -> None:
     rows = [(None, {"a": a, "b": b, "c": c}) for a, b, c in (("x", 1, 1), ("x", 2, 2), ("x", 1, 3))]
     sink.put(*rows, schemas=(None, value))
     assert database.query("SELECT a, b, c FROM t ORDER BY b") == [("x", 1, 3), ("x", 2, 2)]
-    sink.stop()
-
-
-def test_new_fields_become_columns(database: TestDatabase) -> None:
-    sink = SinkRun({**database.config, **UPSERT, "auto.evolve": "true"})
-    sink.put(_row(1, "a"), schemas=SCHEMAS)
-    wider = struct_schema(
-        {"name": OPTIONAL_STRING_SCHEMA, 'new "col%': Schema(Type.INT32, optional=True, default=5), "d": STRING_SCHEMA}
-    )
-    sink.put(({"id": 2}, {"name": "b", 'new "col%': None, "d": "x"}), schemas=(KEY, wider))
-    assert "the field is required and has no default" in sink.context.failed[0][1]
-    wider = struct_schema({field.name: field.schema for field in wider.fields[:2]})
-    sink.put(({"id": 2}, {"name": "b", 'new "col%': None}), _row(3, "c"), schemas=(KEY, wider))
-    assert database.query('SELECT id, name, "new ""col%" FROM t ORDER BY id') == [(1, "a", 5), (2, "b", 5), (3, "c", 5)]
-    sink.stop()
-
-
-def test_missing_tables_and_columns(database: TestDatabase) -> None:
-    sink = SinkRun({**database.config, "table.name.format": "the_${topic}"})
-    with pytest.raises(ConnectError, match="The table the_t does not exist: create it"):
-        sink.put(_row(1, "a"), schemas=SCHEMAS)
-    database.query("CREATE TABLE the_t (name VARCHAR(9))")
-    sink.put(_row(1, "a"), schemas=SCHEMAS)
-    assert sink.context.failed == [
-        ({"name": "a", "n": 0}, "The table the_t has no column n: add it, or set auto.evolve=true")
-    ]
-    sink.stop()
-
-
-def test_a_column_that_was_added_by_hand_is_used(database: TestDatabase) -> None:
-    database.query("CREATE TABLE t (name VARCHAR(9))")
-    sink = SinkRun(database.config)
-    sink.put(_row(1, "a"), _row(2, "b"), schemas=SCHEMAS)
-    assert [message for _, message in sink.context.failed] == 2 * [
-        "The table t has no column n: add it, or set auto.evolve=true"
-    ]
-    database.query("ALTER TABLE t ADD COLUMN n INTEGER")
-    sink.put(_row(3, "c"), schemas=SCHEMAS)
-    assert database.query("SELECT name, n FROM t") == [("c", 0)]
-    sink.stop()
-
-
-def test_the_error_of_a_column_that_cannot_be_added(postgres_db: TestDatabase) -> None:
-    """A lock is waited for, in the next attempt too; another error names its reason."""
-    import psycopg
-
-    postgres_db.query("CREATE TABLE t (name VARCHAR(9))")
-    url = f"{postgres_db.config['connection.url']}?options=-c%20lock_timeout%3D50ms"
-    sink = SinkRun({**postgres_db.config, "connection.url": url, "auto.evolve": "true"})
-    assert postgres_db.server is not None
-    name = postgres_db.config["connection.url"].rpartition("/")[2]
-    with psycopg.connect(postgres_db.server.conninfo(name)) as other:
-        other.execute("SELECT * FROM t")
-        with pytest.raises(RetriableError, match="lock timeout"):
-            sink.put(_row(1, "a"), schemas=SCHEMAS)
-    sink.put(_row(1, "a"), schemas=SCHEMAS)
-    assert postgres_db.query("SELECT name, n FROM t") == [("a", 0)]
-    postgres_db.query("CREATE VIEW v AS SELECT name FROM t")
-    with pytest.raises(ConnectError, match="ADD COLUMN cannot be performed on relation"):
-        sink.put(_row(1, "a"), schemas=SCHEMAS, topic="v")
-    sink.stop()
-
-
-@pytest.mark.parametrize("schema", ["io.debezium.time.Timestamp", "io.debezium.time.MicroTimestamp"])
-def test_the_default_of_a_column_is_a_value_of_its_type(database: TestDatabase, schema: str) -> None:
-    """Sources of changes write NOT NULL DEFAULT '1970-01-01' as the number 0."""
-    day = Schema(Type.INT32, name="io.debezium.time.Date", default=1)
-    at = Schema(Type.INT64, name=schema, default=0)
-    value = struct_schema({"id": INT32_SCHEMA, "born": day, "made": at})
-    sink = SinkRun({**database.config, "auto.create": "true", "db.timezone": "Asia/Tokyo"})
-    sink.put((None, {"id": 1, "born": 1, "made": 0}), schemas=(None, value))
-    database.query("INSERT INTO t (id) VALUES (2)")
-    rows = [[str(item)[:19] for item in row] for row in database.query("SELECT born, made FROM t ORDER BY id")]
-    assert rows == 2 * [["1970-01-02", "1970-01-01 09:00:00"]]
     sink.stop()
 
 
@@ -290,9 +195,9 @@ def test_the_place_of_a_record_is_that_where_it_was_read(database: TestDatabase,
 def test_one_bad_record_does_not_stop_the_others(database: TestDatabase) -> None:
     database.query("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR(9), n INTEGER CHECK (n >= 0))")
     sink = SinkRun({**database.config, **UPSERT})
-    rows = [_row(number, "x", -1 if number == 37 else number) for number in range(100)]
-    sink.put(*rows, ({"id": 100}, "no struct"), (None, {"name": "no key", "n": 1}), _row(101, "y"), schemas=SCHEMAS)
-    assert [number for number, _, _ in _rows(database)] == [n for n in range(102) if n not in (37, 100)]
+    rows = [a_row(number, "x", -1 if number == 37 else number) for number in range(100)]
+    sink.put(*rows, ({"id": 100}, "no struct"), (None, {"name": "no key", "n": 1}), a_row(101, "y"), schemas=SCHEMAS)
+    assert [number for number, _, _ in rows_of(database)] == [n for n in range(102) if n not in (37, 100)]
     assert [value for value, _ in sink.context.failed] == ["no struct", {"name": "no key", "n": 1}, rows[37][1]]
     assert "t-0 at offset 38 cannot be written to t" in sink.context.failed[-1][1]
     sink.stop()
@@ -337,10 +242,10 @@ def test_a_bad_record_fails_the_task_unless_errors_are_tolerated(database: TestD
     database.query("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR(9), n INTEGER CHECK (n >= 0))")
     sink = SinkRun({**database.config, **UPSERT}, tolerates=False)
     with pytest.raises(ConnectError, match="t-0 at offset 2 cannot be written to t"):
-        sink.put(_row(1, "a"), _row(2, "b", -1), schemas=SCHEMAS)
-    assert _rows(database) == [], "the batch is rolled back"
+        sink.put(a_row(1, "a"), a_row(2, "b", -1), schemas=SCHEMAS)
+    assert rows_of(database) == [], "the batch is rolled back"
     with pytest.raises(ConnectError, match="A record with a null value cannot be written"):
-        SinkRun({**database.config, "table.name.format": "t"}, tolerates=False).put(_gone(1), schemas=SCHEMAS)
+        SinkRun({**database.config, "table.name.format": "t"}, tolerates=False).put(a_deletion(1), schemas=SCHEMAS)
     sink.stop()
 
 
@@ -436,7 +341,7 @@ def test_timestamps_in_the_time_zone_of_the_database(database: TestDatabase) -> 
 
 def test_a_lost_connection_is_retried(postgres_db: TestDatabase) -> None:
     sink = SinkRun({**postgres_db.config, **UPSERT, "max.retries": "1"})
-    sink.put(_row(1, "a"), schemas=SCHEMAS)
+    sink.put(a_row(1, "a"), schemas=SCHEMAS)
     end = (
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
         "WHERE application_name = 'headrace' AND datname = current_database()"
@@ -444,15 +349,15 @@ def test_a_lost_connection_is_retried(postgres_db: TestDatabase) -> None:
     for number in (2, 3):
         postgres_db.query(end)
         with pytest.raises(RetriableError, match="terminat"):
-            sink.put(_row(number, "b"), schemas=SCHEMAS)
-        sink.put(_row(number, "b"), schemas=SCHEMAS)
-    assert [number for number, _, _ in _rows(postgres_db)] == [1, 2, 3]
+            sink.put(a_row(number, "b"), schemas=SCHEMAS)
+        sink.put(a_row(number, "b"), schemas=SCHEMAS)
+    assert [number for number, _, _ in rows_of(postgres_db)] == [1, 2, 3]
     postgres_db.query("ALTER TABLE t RENAME TO other")
     with pytest.raises(RetriableError, match="does not exist"):
-        sink.put(_row(4, "c"), schemas=SCHEMAS)
+        sink.put(a_row(4, "c"), schemas=SCHEMAS)
     postgres_db.query("ALTER TABLE other RENAME TO t")
-    sink.put(_row(4, "c"), schemas=SCHEMAS)
-    assert len(_rows(postgres_db)) == 4
+    sink.put(a_row(4, "c"), schemas=SCHEMAS)
+    assert len(rows_of(postgres_db)) == 4
     assert sink.context.delays == [3.0] * 3
     sink.stop()
 
@@ -461,27 +366,27 @@ def test_retries_are_limited(sqlite_db: TestDatabase, tmp_path: Any) -> None:
     import sqlite3
 
     sink = SinkRun({"connection.url": f"{sqlite_db.config['connection.url']}", **UPSERT, "max.retries": "0"})
-    sink.put(_row(1, "a"), schemas=SCHEMAS)
+    sink.put(a_row(1, "a"), schemas=SCHEMAS)
     sqlite_db.query("DROP TABLE t")
     sqlite_db.query("CREATE TABLE t (other INTEGER)")
     with sqlite3.connect(tmp_path / "unit.db"), pytest.raises(ConnectError, match=r"max\.retries=0"):
-        sink.put(_row(2, "b"), schemas=SCHEMAS)
+        sink.put(a_row(2, "b"), schemas=SCHEMAS)
     sink.stop()
 
 
 def test_the_error_of_a_full_disk_is_not_hidden_by_that_of_its_savepoint(sqlite_db: TestDatabase) -> None:
     """SQLite then ends the transaction itself. The batch is larger than its cache."""
     sink = SinkRun({**sqlite_db.config, **UPSERT})
-    sink.put(_row(1, "a"), schemas=SCHEMAS)
+    sink.put(a_row(1, "a"), schemas=SCHEMAS)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, limits[1]))
     try:
         with pytest.raises(ConnectError, match="disk I/O error"):
-            sink.put(*(_row(number, "x" * 100_000) for number in range(2, 60)), schemas=SCHEMAS)
+            sink.put(*(a_row(number, "x" * 100_000) for number in range(2, 60)), schemas=SCHEMAS)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    sink.put(_row(2, "b"), schemas=SCHEMAS)
-    assert _rows(sqlite_db) == [(1, "a", 0), (2, "b", 0)]
+    sink.put(a_row(2, "b"), schemas=SCHEMAS)
+    assert rows_of(sqlite_db) == [(1, "a", 0), (2, "b", 0)]
     sink.stop()
 
 
@@ -498,12 +403,12 @@ def test_a_batch_that_a_full_disk_refuses_is_written_later(
     connect, pages = dbapi2.connect, 10
     monkeypatch.setattr(dbapi2, "connect", small)
     sink = SinkRun({**sqlite_db.config, **UPSERT})
-    batch = [sink.record(*_row(number, "x" * 10_000), SCHEMAS, "t") for number in range(10)]
+    batch = [sink.record(*a_row(number, "x" * 10_000), SCHEMAS, "t") for number in range(10)]
     with pytest.raises(RetriableError, match="database or disk is full"):
         sink.task.put(batch)
     pages = 1000
     sink.task.put(batch)
-    assert len(_rows(sqlite_db)) == 10
+    assert len(rows_of(sqlite_db)) == 10
     sink.stop()
 
 

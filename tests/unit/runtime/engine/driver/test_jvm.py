@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import resource
 import shlex
 import stat
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -145,21 +146,22 @@ def test_few_archives_are_kept(tmp_path: Path, present: int) -> None:
     assert len(list(folder.glob("spark-*"))) == min(present + 1, MAX_ARCHIVES)
 
 
-def test_an_archive_that_cannot_be_copied_leaves_no_part(tmp_path: Path) -> None:
+def test_an_archive_that_cannot_be_copied_leaves_no_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a full disk: an archive has 70 MB."""
-    elsewhere, folder = Path("/dev/shm"), tmp_path / "cds"
-    if not elsewhere.is_dir() or elsewhere.stat().st_dev == tmp_path.stat().st_dev:
-        pytest.skip("there is no other file system")
+    recorded, folder = tmp_path / "recorded", tmp_path / "cds"
+    recorded.write_bytes(b"new" * 1000)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with tempfile.NamedTemporaryFile(dir=elsewhere) as recorded:
-        recorded.write(b"new" * 1000)
-        recorded.flush()
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
-        try:
-            with pytest.raises(OSError, match="File too large"):
-                keep(Path(recorded.name), folder / "spark-new.jsa")
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    def on_another_file_system(*_: object) -> None:
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+
+    monkeypatch.setattr(os, "rename", on_another_file_system)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            keep(recorded, folder / "spark-new.jsa")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert not list(folder.iterdir())
 
 
