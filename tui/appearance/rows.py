@@ -16,7 +16,7 @@ KNOWN = 10.0
 """Seconds after which a row is sent again, since something else may have written to the terminal."""
 
 RESIZED = 1.0
-"""Seconds after another size for which frames are sent whole: some may still be those of the size before."""
+"""Seconds after the terminal was resized in which whole frames are sent, since some still have the former size."""
 
 _MOVE = re.compile(r"\x1b\[(\d+);(\d+)H")
 _STYLED = re.compile(r"((?:\x1b\[[\d;:]*m|\x1b\]8;[^\x1b]*\x1b\\)*)([^\x1b\x00-\x1f\x7f]+)")

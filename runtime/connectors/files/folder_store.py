@@ -301,7 +301,7 @@ def _mount_point(folder: str) -> Path:
 
 
 def _is_mount(place: Path) -> bool:
-    """Whether a file system is mounted there; False if that cannot be read. The dot has an automounter mount it."""
+    """Whether a file system is mounted there; False if that cannot be read. The dot makes an automounter mount it."""
     return os.path.ismount(f"{place}/.")
 
 
